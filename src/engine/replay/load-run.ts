@@ -3,7 +3,7 @@ import { fromStored } from "../../core/codec/stored-value.ts";
 import type { Contract, Workflow } from "../../core/contract/contract.ts";
 import { parse, parseAtOnce } from "../../core/contract/schema.ts";
 import { isSensitive } from "../../core/contract/sensitive.ts";
-import type { Log } from "../../core/contract/step.ts";
+import type { Log, Step } from "../../core/contract/step.ts";
 import { storedInput } from "../../core/contract/stored-input.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { Execution } from "../../core/replay/execution.ts";
@@ -35,19 +35,11 @@ export async function loadRun(
     readonly trace?: TraceRef | undefined;
   },
 ): Promise<LoadedRun> {
-  const { runId, epoch, run } = claimed;
+  const { runId, epoch, run, handedPosition } = claimed;
   const { contract } = workflow;
   const madeInput = await inputMadeByCode(run, registry, contract);
   const storedText = madeInput ?? run.input;
-  const given = fromStored(storedText, "the run's input");
-  const input =
-    madeInput !== undefined || run.isInputParsed || contract.input === undefined
-      ? given
-      : await parse(contract.input, given, {
-          code: "invalid_input",
-          what: "the run's input",
-          isSensitive: isSensitive(contract, "input"),
-        });
+  const input = await inputOf(storedText, madeInput !== undefined || run.isInputParsed, contract);
   const { createdAt } = run;
   const segments = new Segments(run.segments ?? [{ from: 0, at: run.startsAt ?? createdAt, run: runId, epoch }]);
   const execution = new Execution({
@@ -57,7 +49,6 @@ export async function loadRun(
     segments,
     onDemand: options.onDemand && ((demand) => options.onDemand?.(demand, { runId, epoch })),
   });
-  const { handedPosition } = claimed;
   const loaded = new LoadedRun({
     runId,
     epoch,
@@ -71,7 +62,35 @@ export async function loadRun(
   });
   loaded.trace = claimed.trace;
   loaded.noteReplay(claimed);
-  const step = makeStep({
+  const step = stepOf(options, loaded);
+  const info = {
+    runId,
+    id: run.userId ?? undefined,
+    workflow: contract.name,
+    version: contract.version,
+    parentRunId: run.parentRunId ?? undefined,
+    tags: run.tags ?? {},
+    createdAt: new Date(run.createdAt),
+  };
+  await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, loaded) }));
+  return loaded;
+}
+
+async function inputOf(storedText: string, isParsed: boolean, contract: Contract): Promise<unknown> {
+  const given = fromStored(storedText, "the run's input");
+  if (isParsed || contract.input === undefined) return given;
+  return await parse(contract.input, given, {
+    code: "invalid_input",
+    what: "the run's input",
+    isSensitive: isSensitive(contract, "input"),
+  });
+}
+
+/** What the handler is given as `step`. */
+function stepOf(options: LoadOptions, loaded: LoadedRun): Step {
+  const { runId, epoch, execution, segments } = loaded;
+  const { contract } = loaded.workflow;
+  return makeStep({
     execution,
     seed: (text) => loaded.seed(text),
     keySeed: (text, recordedAt) => loaded.keySeed(text, recordedAt),
@@ -94,17 +113,6 @@ export async function loadRun(
     signals: Object.keys(contract.signals),
     callbacks: Object.keys(contract.callbacks),
   });
-  const info = {
-    runId,
-    id: run.userId ?? undefined,
-    workflow: contract.name,
-    version: contract.version,
-    parentRunId: run.parentRunId ?? undefined,
-    tags: run.tags ?? {},
-    createdAt: new Date(run.createdAt),
-  };
-  await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, loaded) }));
-  return loaded;
 }
 
 /**
