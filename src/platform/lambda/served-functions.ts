@@ -12,6 +12,7 @@ import { Registry } from "../../engine/registry.ts";
 import { prefixOf } from "../../http/prefix.ts";
 import { checkWebhooks } from "../../http/webhooks/mount.ts";
 import { beginInvocation, type HostedInvocation, type InvocationOptions } from "../invocation/begin-invocation.ts";
+import type { InvocationHost } from "../invocation/host.ts";
 import { printEvent, printLog } from "../log/print-objects.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
 import type { Services } from "./aws/services.ts";
@@ -84,104 +85,119 @@ export function servedFunctions(
   runtime: LambdaRuntime,
   { ownParameters, marginMs }: ServedTerms = ownTerms,
 ): ServedFunctions {
-  const { host, services, env } = runtime;
-  const hooks = printingHooks(options, { printLog, printEvent });
-  const { onEvent: tell } = hooks;
-  const report = reportTo(tell);
+  const { host, env } = runtime;
+  const { onEvent: tell } = printingHooks(options, { printLog, printEvent });
   const registry = new Registry(options.workflows, options.schedules);
   checkWebhooks(options.webhooks, { noQueue: undefined });
   const namespace = checkNamespace(options.namespace ?? "default");
   checkLeaseMs(options.leaseMs);
   const batch = checkBatch(options.batch ?? defaultBatch);
   const named = (name: keyof AwsNames) => nameOf(env, name);
-  const random = runtime.engine.random ?? Math.random;
-  const parameters = new Parameters({
-    services,
-    path: () => named("parameters").replace(/\/+$/, ""),
-    names: parameterNames([...ownParameters, ...(options.parameters ?? [])]),
-    host,
-    random,
-  });
-  const environment = new Environment(options, parameters, host);
-  const environmentName = options.environment ?? env["LAYOVER_ENVIRONMENT"] ?? defaultEnvironment;
-  const schedules = () =>
-    new Schedules({
-      services,
-      names: {
-        tick: named("tick"),
-        scheduleGroup: named("scheduleGroup"),
-        scheduleRole: named("scheduleRole"),
-        queueArn: named("queueArn"),
-      },
-      armed: environment.armed,
-      host,
-    });
-  const deployment: Deployment = {
-    name: options.deploymentName ?? "lambda",
-    id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows, options.schedules),
-  };
-  const { leaseMs = defaults.leaseMs, keepMs, keepFailedMs, telemetry } = options;
-  const invocation = { ...carrying, ...options.invocation };
-  const endOf = (context: LambdaContext) => host.now() + context.getRemainingTimeInMillis() - marginMs;
-  return {
+  const names = parameterNames([...ownParameters, ...(options.parameters ?? [])]);
+  const environment = new Environment(options, parametersOf(runtime, named, names), host);
+  const known = {
     options,
     runtime,
     namespace,
-    environmentName,
+    environmentName: options.environment ?? env["LAYOVER_ENVIRONMENT"] ?? defaultEnvironment,
     prefix: prefixOf(options.prefix),
     environment,
-    deployment,
-    schedules,
+    deployment: {
+      name: options.deploymentName ?? "lambda",
+      id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows, options.schedules),
+    },
+    schedules: () => schedulesOf(runtime, named, environment),
     nameOf: named,
     tell,
-    report,
-    endOf,
-    begin: ({ secrets, publicUrl, database }, context, given) => {
-      const until = endOf(context);
-      const leftMs = Math.max(1_000, until - host.now());
-      return beginInvocation(
-        {
-          engine: {
-            ...runtime.engine,
-            registry,
-            timeOfDay: () => host.now(),
-            keepMs,
-            keepFailedMs,
-            telemetry,
-            onEvent: tell,
-            warmRuns: 0,
-            leaseMs: Math.min(leaseMs, Math.floor(leftMs)),
-            longestStepMs: leftMs - invocation.budgetMs,
-          },
-          namespace,
-          environment: environmentName,
-          deployment,
-          host,
-          send: runtime.send,
-          clock: environment.clock,
-          guess: () => environment.guess(),
-          secrets,
-          publicUrl,
-          database: () => database,
-          invocation,
-          alarm: (instants) => schedules().alarm(instants),
-          pace: withinTheMinute,
-          isDispatchedHere: true,
-          dispatcherOf: (terms) =>
-            new InvokeDispatch({
-              ...terms,
-              services,
-              turns: named("turns"),
-              queueUrl: () => named("queueUrl"),
-              batch,
-              armed: () => environment.armed.next(),
-            }),
-          report,
-        },
-        { ...given, until: () => until, requestId: context.awsRequestId },
-      );
+    report: reportTo(tell),
+    endOf: (context: LambdaContext) => host.now() + context.getRemainingTimeInMillis() - marginMs,
+  };
+  return {
+    ...known,
+    begin: (loaded, context, asked) => {
+      const until = known.endOf(context);
+      const invocationHost = invocationHostOf(known, { registry, batch }, loaded, until);
+      return beginInvocation(invocationHost, { ...asked, until: () => until, requestId: context.awsRequestId });
     },
   };
+}
+
+/** What an invocation works with, until the instant `until`. */
+function invocationHostOf(
+  served: Omit<ServedFunctions, "begin">,
+  { registry, batch }: { readonly registry: Registry; readonly batch: number },
+  { secrets, publicUrl, database }: Loaded,
+  until: number,
+): InvocationHost {
+  const { options, runtime, environment, schedules, nameOf, tell } = served;
+  const { host, services } = runtime;
+  const { leaseMs = defaults.leaseMs, keepMs, keepFailedMs, telemetry } = options;
+  const invocation = { ...carrying, ...options.invocation };
+  const leftMs = Math.max(1_000, until - host.now());
+  return {
+    engine: {
+      ...runtime.engine,
+      registry,
+      timeOfDay: () => host.now(),
+      keepMs,
+      keepFailedMs,
+      telemetry,
+      onEvent: tell,
+      warmRuns: 0,
+      leaseMs: Math.min(leaseMs, Math.floor(leftMs)),
+      longestStepMs: leftMs - invocation.budgetMs,
+    },
+    namespace: served.namespace,
+    environment: served.environmentName,
+    deployment: served.deployment,
+    host,
+    send: runtime.send,
+    clock: environment.clock,
+    guess: () => environment.guess(),
+    secrets,
+    publicUrl,
+    database: () => database,
+    invocation,
+    alarm: (instants) => schedules().alarm(instants),
+    pace: withinTheMinute,
+    isDispatchedHere: true,
+    dispatcherOf: (terms) =>
+      new InvokeDispatch({
+        ...terms,
+        services,
+        turns: nameOf("turns"),
+        queueUrl: () => nameOf("queueUrl"),
+        batch,
+        armed: () => environment.armed.next(),
+      }),
+    report: served.report,
+  };
+}
+
+type NameOf = ServedFunctions["nameOf"];
+
+function parametersOf({ services, host, engine }: LambdaRuntime, nameOf: NameOf, names: readonly string[]): Parameters {
+  return new Parameters({
+    services,
+    path: () => nameOf("parameters").replace(/\/+$/, ""),
+    names,
+    host,
+    random: engine.random ?? Math.random,
+  });
+}
+
+function schedulesOf({ services, host }: LambdaRuntime, nameOf: NameOf, { armed }: Environment): Schedules {
+  return new Schedules({
+    services,
+    names: {
+      tick: nameOf("tick"),
+      scheduleGroup: nameOf("scheduleGroup"),
+      scheduleRole: nameOf("scheduleRole"),
+      queueArn: nameOf("queueArn"),
+    },
+    armed,
+    host,
+  });
 }
 
 /** Waits, by the clock of the host. */
