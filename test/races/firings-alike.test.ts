@@ -1,0 +1,232 @@
+/** Firings of schedules beside others that are named alike: each schedule looks at its own runs, and is looked at when it is due. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { minute, noon, Run, terms } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+const hour = 60 * minute;
+const next = noon + hour;
+const versions = { flow: [1], other: [1] };
+const elsewhere = { namespace: "elsewhere" };
+
+describeSomePostgres(
+  "a schedule that fires beside others",
+  (database) => {
+    const stage = stageOn(database);
+    const definition = { workflow: "flow", version: 1, everyMs: hour, startAt: noon, encodedInput: "0null" };
+    const create = (name: string, more: object = {}, call: object = {}) =>
+      stage.onlooker.call("create_schedule", { name, definition: { ...definition, ...more }, armed: [next], ...call });
+    const fire = (names: readonly string[], more: object = {}) =>
+      stage.onlooker.call("fire_schedules", { names, versions, armed: [next + minute, next + hour], ...more });
+    const trigger = async (name: string, more: object = {}) => {
+      const call = { name, runId: randomUUID(), ignoresOverlap: true, armed: [noon + minute], ...more };
+      expect(await stage.onlooker.call("trigger_schedule", call)).toMatchObject({ outcome: "triggered" });
+      return new Run(stage, call.runId);
+    };
+    const end = async (run: Run, more: object = {}) => {
+      await stage.onlooker.call("claim_turns", { ...terms, turns: [run.toClaim({ token: "end" })], ...more });
+      await run.finish(stage.onlooker, { token: "end", next: "completed", value: "0null" });
+    };
+
+    describe("while runs are at work", () => {
+      test("counts its own alone, and names the oldest of several", async () => {
+        for (const name of ["a", "b"]) await create(name);
+        await create("a", {}, elsewhere);
+        await trigger("b");
+        await trigger("a", elsewhere);
+        await stage.clock.set(next);
+        expect(await fire(["a"])).toMatchObject({ runs: [{ schedule: "a" }], skips: [] });
+        const own = await stage.look("select id from layover.run where user_id like 'a@2026%'");
+        await end(new Run(stage, String(own[0]?.["id"])));
+        const ids = ["00000000-0000-7000-8000-000000000002", "00000000-0000-7000-8000-000000000001"];
+        for (const runId of ids) await trigger("a", { runId, armed: [next + minute] });
+        await end(await trigger("a", { armed: [next + minute] }));
+        const call = { name: "a", runId: randomUUID(), armed: [next + minute] };
+        expect(await stage.onlooker.call("trigger_schedule", call)).toMatchObject({
+          outcome: "skipped",
+          skip: { cause: "overlap", runId: ids[1] },
+        });
+      });
+
+      test("forgets those of its own that are over, and no others", async () => {
+        for (const name of ["a", "b"]) await create(name, { overlap: "allow" });
+        await create("a", { overlap: "allow" }, elsewhere);
+        const runs = [await trigger("a"), await trigger("b"), await trigger("a", elsewhere)];
+        for (const run of runs) await run.operate(stage.onlooker, "terminate", {});
+        await runs[2]?.operate(stage.onlooker, "terminate", elsewhere);
+        const work = await trigger("a");
+        await stage.clock.set(next);
+        const { runs: fired } = await fire(["a"]);
+        const remembered = await stage.look("select run_id from layover.scheduled_run");
+        const expected = [work.id, runs[1]?.id, runs[2]?.id, fired[0]?.runId];
+        expect(remembered.map(({ run_id }) => run_id).sort()).toEqual(expected.sort());
+      });
+    });
+
+    describe("and whose call is sent again", () => {
+      const again = async (more: object = {}) => (await fire(["a"], more)).runs.map(({ runId }) => runId);
+
+      test("answers the run of its own firing, though others have fired at that instant", async () => {
+        for (const name of ["a", "b"]) await create(name);
+        await create("a", {}, elsewhere);
+        await stage.clock.set(next);
+        const { runs } = await fire(["a", "b"]);
+        await fire(["a"], elsewhere);
+        expect(await again()).toEqual([runs[0]?.runId]);
+      });
+
+      test("does so for five minutes, while nobody has paused the run", async () => {
+        await create("a");
+        await stage.clock.set(next);
+        const [runId = ""] = await again();
+        const run = new Run(stage, runId);
+        await run.operate(stage.onlooker, "pause", { armed: [next + minute] });
+        expect(await again()).toEqual([]);
+        await run.operate(stage.onlooker, "resume", { armed: [next + minute] });
+        await stage.clock.set(next + 5 * minute - 1);
+        expect(await again()).toEqual([runId]);
+        await stage.clock.set(next + 5 * minute);
+        expect(await again()).toEqual([]);
+      });
+
+      test("does so for a run that was triggered, whatever its id", async () => {
+        await create("a");
+        const run = await trigger("a");
+        expect(await again()).toEqual([run.id]);
+      });
+    });
+
+    describe("is listed for the next page", () => {
+      const due = async (more: object = {}) => (await fire([], { listsNext: true, ...more })).next;
+
+      test("if it is due, in its namespace, and its workflow is carried here: by its instant, and then by its name", async () => {
+        for (const name of ["c", "a", "d"]) await create(name);
+        await create("b", { startAt: noon - minute });
+        await create("e", { workflow: "third" });
+        await create("f", { startAt: next + minute });
+        await create("a", {}, elsewhere);
+        await stage.look("update layover.schedule set due_at = fires_at");
+        await stage.clock.set(next);
+        expect(await due({ except: ["d"] })).toEqual([
+          { name: "b", lookAt: next + hour - minute },
+          { name: "a", lookAt: next + hour },
+          { name: "c", lookAt: next + hour },
+        ]);
+        expect(await due(elsewhere)).toEqual([{ name: "a", lookAt: next + hour }]);
+        expect(await due({ namespace: "nobody's" })).toBe(null);
+      });
+
+      test("with its own instant, if that is still to come, and with the one behind all that have passed", async () => {
+        await create("a");
+        await create("early", { startAt: noon + 30 * minute });
+        await stage.look("update layover.schedule set due_at = layover.now() where name = 'early'");
+        await stage.clock.set(next + 2 * hour + minute);
+        await stage.look("update layover.schedule set next_at = $1, fires_at = $1 where name = 'early'", [
+          new Date(next + 3 * hour),
+        ]);
+        expect(await due()).toEqual([
+          { name: "early", lookAt: next + 3 * hour },
+          { name: "a", lookAt: next + 3 * hour },
+        ]);
+      });
+
+      test("without an instant, if that of one of them cannot be computed", async () => {
+        await create("a");
+        await create("b");
+        await create("c", { workflow: "third" });
+        await create("a", {}, elsewhere);
+        await create("d");
+        await stage.look(`update layover.schedule set definition = definition || '{"everyMs": "x"}' where name = 'b'`);
+        await stage.clock.set(next);
+        expect(await due({ except: ["d"] })).toEqual([
+          { name: "a", lookAt: null },
+          { name: "b", lookAt: null },
+        ]);
+        await stage.look(
+          "update layover.schedule set definition = definition || jsonb_build_object('everyMs', 3600000)",
+        );
+      });
+
+      test("with five hundred others at most", async () => {
+        await create("a");
+        await stage.look(
+          `insert into layover.schedule
+             select (jsonb_populate_record(v, jsonb_build_object('name', 'a' || n))).* from layover.schedule v, generate_series(1, 501) as n`,
+        );
+        await stage.clock.set(next);
+        expect(await due()).toHaveLength(500);
+      });
+    });
+
+    test("is looked at again when its own workflow is resumed, and stays paused if it is", async () => {
+      for (const name of ["a", "paused"]) await create(name);
+      await create("b", { workflow: "other" });
+      await create("a", {}, elsewhere);
+      await stage.onlooker.call("pause_schedule", { name: "paused" });
+      const call = () => ({ workflow: "flow", callId: randomUUID(), armed: [next + minute] });
+      await stage.onlooker.call("pause_workflow", call());
+      await stage.clock.set(next);
+      await fire(["a"]);
+      const others = await stage.hold(
+        "select from layover.schedule where namespace <> 'default' or workflow <> 'flow' for update",
+      );
+      expect(await stage.onlooker.call("resume_workflow", call())).toMatchObject({ isCertain: true });
+      await others.rollback();
+      expect(
+        await stage.look(
+          "select namespace, name, layover.to_ms(due_at)::float8 as due from layover.schedule order by 1, 2",
+        ),
+      ).toEqual([
+        { namespace: "default", name: "a", due: next + minute },
+        { namespace: "default", name: "b", due: next },
+        { namespace: "default", name: "paused", due: null },
+        { namespace: "elsewhere", name: "a", due: next },
+      ]);
+    });
+
+    test("gives its run all that its definition says", async () => {
+      const more = { tags: { tier: "gold" }, timeoutMs: hour, signature: "s1", encodedInput: '0"night"' };
+      await create("a", more);
+      await create("b", { encodedInput: undefined, computesInput: true });
+      await stage.clock.set(next);
+      await fire(["a", "b"]);
+      const facts = { schedule: "a", at: next, firedAt: next, computesInput: false };
+      const columns = "user_id as id, input, timeout_ms::float8 as timeout, signature, scheduled";
+      const rows = await stage.look(`select ${columns} from layover.run order by user_id`);
+      expect(rows).toMatchObject([
+        { id: "a@2026-01-01T13:00:00Z", input: '0"night"', timeout: hour, signature: "s1", scheduled: facts },
+        { id: "b@2026-01-01T13:00:00Z", timeout: null, scheduled: { ...facts, schedule: "b", computesInput: true } },
+      ]);
+      expect(await stage.look("select name, value from layover.tag")).toEqual([{ name: "tier", value: "gold" }]);
+    });
+
+    test("says why it leaves out an instant whose run is there, and goes on", async () => {
+      await create("a", { overlap: "allow" });
+      const id = "a@2026-01-01T13:00:00Z";
+      await stage.onlooker.call("start_run", {
+        ...{ runId: randomUUID(), workflow: "flow", version: 1, id, encodedInput: "0null", armed: [noon + minute] },
+      });
+      await stage.clock.set(next);
+      const { runs, skips } = await fire(["a"]);
+      expect(runs).toEqual([]);
+      expect(skips).toMatchObject([
+        {
+          schedule: "a",
+          inRow: 1,
+          skip: { cause: "conflict", reason: `the id "${id}" is taken by another run`, at: next },
+        },
+      ]);
+      const told = await stage.onlooker.call("get_schedule", { name: "a" });
+      expect(told).toMatchObject({
+        skipped: 1,
+        skippedInRow: 1,
+        fired: 0,
+        lastAt: next,
+        nextAt: next + hour,
+        lastRunId: null,
+      });
+    });
+  },
+  { perTest: true },
+);
