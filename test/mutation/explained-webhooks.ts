@@ -4,7 +4,11 @@ import type { Explanation } from "./explained.ts";
 export const ofWebhooks: readonly Explanation[] = [
   {
     why: "check_key lets a call pass that names no key.",
-    mutants: ["receive_delivery: p ? 'keyId' → true"],
+    mutants: [
+      "receive_delivery: p ? 'keyId' → true",
+      "get_delivery: p ? 'keyId' → true",
+      "list_deliveries: p ? 'keyId' → true",
+    ],
   },
   {
     why: "Costs time only: no body is that of a delivery whose sender names none.",
@@ -13,6 +17,21 @@ export const ofWebhooks: readonly Explanation[] = [
   {
     why: "No run has the id null, so send_signal does not know it either.",
     mutants: ["carry_out_deeds: v_item.run_id is null → false"],
+  },
+  {
+    why: "Where nothing waits, the payload alone would have to be too large, and no value is.",
+    mutants: [
+      "keep_signal: coalesce(sum(octet_length(u.payload)), 0) → coalesce(sum(octet_length(u.payload)))",
+      "keep_signal: coalesce(sum(octet_length(u.payload)), 0) → coalesce(sum(octet_length(u.payload))) (2)",
+    ],
+  },
+  {
+    why: "The number of a kept signal is drawn for the whole table; the rest is how the index finds it.",
+    mutants: [
+      "send_kept_signals: o.namespace = u.namespace → true",
+      "send_kept_signals: o.workflow = u.workflow → true",
+      "send_kept_signals: o.user_id = u.user_id → true",
+    ],
   },
   {
     why: "`select into` takes the first row, and locks no other.",

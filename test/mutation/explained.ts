@@ -5,6 +5,7 @@
 import { ofEpochs } from "./explained-epochs.ts";
 import { ofFinishes } from "./explained-finishes.ts";
 import { ofOthers } from "./explained-others.ts";
+import { ofSchedules } from "./explained-schedules.ts";
 import { ofWebhooks } from "./explained-webhooks.ts";
 
 export interface Explanation {
@@ -16,6 +17,7 @@ export const explained: readonly Explanation[] = [
   ...ofEpochs,
   ...ofFinishes,
   ...ofOthers,
+  ...ofSchedules,
   ...ofWebhooks,
   {
     why: "Costs time only: what the set leaves out is done alone, in its place.",

@@ -73,6 +73,16 @@ describeSomePostgres(
         expect(await kept()).toEqual(['0"of a workflow"', '0"elsewhere"']);
       });
 
+      test("are not taken once more if their delivery was carried out anew since the run is there", async () => {
+        const deeds = [aSignalTo("a", '0"once"')];
+        await receive("d1", deeds);
+        const run = await start("a");
+        expect(await receive("d1", deeds, { replay: { by: "ada" } })).toMatchObject({ deeds: [{ signal: "sent" }] });
+        expect(await claim(stage.onlooker, run)).toMatchObject({ turns: [{ outcome: "claimed" }] });
+        expect(await sent()).toEqual([{ ...mine, payload: '0"once"' }]);
+        expect(await kept()).toEqual([]);
+      });
+
       test("stay kept if it names a run of another namespace", async () => {
         await keepOneAndOthers();
         await claim(stage.onlooker, await start("a", elsewhere));
