@@ -1,7 +1,7 @@
 /** What the SQL functions take and answer by which a run is replayed elsewhere. As in wire.ts. */
 import type { Patch } from "../core/replay/patches.ts";
 import type { Place, WirePending, WireRecord, WireRun, WireSignal } from "./wire.ts";
-import type { RunKey, Unknown } from "./wire-verbs.ts";
+import type { RunKey, Unknown, WireFilter } from "./wire-verbs.ts";
 
 /** What the first page has beside its records. */
 export interface ReplayRest {
@@ -119,16 +119,17 @@ export type UpgradeAnswer = { readonly runId: string } & (
   | { readonly outcome: "moved_on" | "not_carried" }
 );
 
-export interface ParkedCall {
-  readonly workflow?: string;
-  readonly version?: number;
+/** Runs that are over fit no filter. */
+export interface ParkedCall extends WireFilter {
   /** `next` of the page before. */
   readonly before?: string;
-  /** How many runs to look at. Default: 500. */
+  /** How many runs a page has at most. Default: 500. */
   readonly limit?: number;
 }
 
 export interface ParkedPage {
+  /** Left out by a database of an earlier release, which heeds workflow and version alone. */
+  readonly isFiltered?: true;
   readonly runs: readonly {
     readonly runId: string;
     readonly workflow: string;

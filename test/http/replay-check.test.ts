@@ -7,6 +7,7 @@ import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
+import type { Query } from "../../src/core/ports.ts";
 import { readApiKey } from "../../src/http/api-key.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -184,7 +185,104 @@ describe("GET /v1/replay-check", () => {
     expect(rest).toEqual({ deployment, versions: { reaching: [1], plain: [1] } });
     expect(runs).toMatchObject([{ runId: other.runId }, { runId: one.runId, workflow: "plain", version: 1 }]);
     expect((await ask("?workflow=plain&version=1")).runs).toMatchObject([{ runId: one.runId }]);
+    const late = await client.start(plain, undefined, { delay: "1 day", tags: { region: "eu", size: "s:1%" } });
+    expect((await ask("?status=sleeping")).runs).toMatchObject([{ runId: late.runId }]);
+    expect((await ask("?workflow=plain&tag=region:eu&tag=size:s:1%25")).runs).toMatchObject([{ runId: late.runId }]);
+    expect((await ask("?tag=region:us")).runs).toEqual([]);
+    await late.pause();
+    expect((await ask("?status=paused")).runs).toMatchObject([{ runId: late.runId }]);
+    const { createdAt } = await late.get();
+    const at = encodeURIComponent(createdAt.toISOString());
+    expect((await ask(`?createdFrom=${at}`)).runs).toMatchObject([{ runId: late.runId }]);
+    expect((await ask(`?createdBefore=${at}`)).runs).toMatchObject([{ runId: other.runId }, { runId: one.runId }]);
+    expect(await ask("?status=lost")).toMatchObject({ status: 400, code: "invalid_request" });
+    await late.terminate();
+    expect((await ask("?tag=region:eu")).runs).toEqual([]);
     expect((await ask(`?cursor=${other.runId}`)).runs).toMatchObject([{ runId: one.runId }]);
     expect(await ask("?cursor=x")).toMatchObject({ status: 400, code: "invalid_cursor" });
+  });
+
+  test("finds each run once, however many others lie between", async () => {
+    const { client, calls } = anApp(database.query);
+    const meant: string[] = [];
+    for (let count = 0; count < 50; count += 1) {
+      const run = await client.start(count % 12 === 0 ? plain : unknown, undefined, { tags: { of: "pages" } });
+      if (count % 12 === 0) meant.unshift(run.runId);
+    }
+    const found: string[] = [];
+    const sizes: number[] = [];
+    for (let before: string | null | undefined; before !== null; ) {
+      const call = { workflow: "plain", tags: { of: "pages" }, limit: 2 };
+      const page = await calls.listParked({ ...call, ...(before !== undefined && { before }) });
+      found.push(...page.runs.map(({ runId }) => runId));
+      sizes.push(page.runs.length);
+      before = page.next;
+    }
+    expect(found).toEqual(meant);
+    expect(Math.max(...sizes)).toBe(2);
+    expect(sizes.length).toBeLessThan(8);
+  });
+
+  test("lists nothing where the database does not know the filter", async () => {
+    const send = async (...[text, values]: Parameters<Query>) => {
+      const rows = await database.query(text, values);
+      return JSON.parse(JSON.stringify(rows).replace('"isFiltered":true,', ""));
+    };
+    const before = Object.assign(send, { endpoint: database.query.endpoint });
+    const { app } = anApp(before, { replayCheck: replayCheck()({ workflows, deployment }) });
+    const ask = (search: string) => app.request(`${path}${search}`, { headers: authorized });
+    expect((await ask("?workflow=plain&version=1")).status).toBe(200);
+    const refused = await ask("?workflow=plain&tag=region:eu");
+    expect(await refused.json()).toMatchObject({ code: "not_applicable", hint: expect.stringContaining("migrate") });
+  });
+});
+
+describe("POST /v1/upgrade-check", () => {
+  const database = testDatabase();
+  const next = workflow({ name: "plain", version: 2 }).handler(async ({ step }) => {
+    await step.run("it", () => "done");
+  });
+  const odd = workflow({ name: "reaching", version: 2, input: z.string() }).handler(async ({ step }) => {
+    await fetch(address());
+    await step.run("it", () => "done");
+  });
+
+  test("tells which runs fit another version, and moves none", async () => {
+    const code = { workflows: [...workflows, next, odd], deployment };
+    const { app, client } = anApp(database.query, { replayCheck: replayCheck()(code) });
+    const [fits, reaches, over] = [
+      await client.start(plain),
+      await client.start(reaching, "fetch"),
+      await client.start(plain),
+    ];
+    await over.terminate();
+    hits = 0;
+    const runs = [fits, reaches, over].map(({ runId }) => runId);
+    const ask = async (body: unknown) => {
+      const response = await app.request("/v1/upgrade-check", json(body));
+      return { status: response.status, ...Object(await response.json()) };
+    };
+    const { status: _, ...answer } = await ask({ runs, from: 1, to: 2 });
+    expect(answer).toEqual({
+      deployment,
+      verdicts: [
+        {
+          ...{ runId: fits.runId, outcome: "fits", signature: expect.any(String) },
+          ...{ epoch: 0, turn: 1, position: 0, lastMail: 0 },
+        },
+        { runId: reaches.runId, outcome: "blocks", reason: "the code calls fetch outside of a step" },
+        { runId: over.runId, outcome: "over" },
+      ],
+      left: [],
+    });
+    expect(hits).toBe(0);
+    expect((await fits.get()).version).toBe(1);
+    expect((await ask({ runs: runs.slice(0, 1), from: 1, to: 3 })).verdicts).toEqual([
+      { runId: fits.runId, outcome: "refused", reason: "this deployment does not have version 3 of plain" },
+    ]);
+    expect((await ask({ runs: runs.slice(0, 1), from: 2, to: 1 })).verdicts).toMatchObject([{ outcome: "over" }]);
+    expect(await ask({ runs: runs.slice(0, 1), to: 2 })).toMatchObject({ status: 400, code: "invalid_request" });
+    const lesser = { authorization: `Bearer ${aKey("admin")}` };
+    expect((await app.request("/v1/upgrade-check", json({ runs, from: 1, to: 2 }, lesser))).status).toBe(403);
   });
 });

@@ -46,7 +46,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/statuses postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
   [/^describe$/, "races/bare-calls client http/runs"],
-  [/^(read_replay|export_run|describe_replay|list_parked)$/, "cli/export cli/replay-check postgres/keys"],
+  [
+    /^(read_replay|export_run|describe_replay|list_parked)$/,
+    "http/replay-check cli/export cli/replay-check postgres/keys",
+  ],
   [/^(upgrade_run|read_mail|last_mail|is_of_version)$/, "races/upgrades engine/upgrades cli/upgrade postgres/keys"],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [

@@ -147,7 +147,7 @@ const hosts: Readonly<Record<string, () => Promise<string>>> = {
 test.each(Object.entries(hosts))(
   "on %s it says what fits, blocks and reaches out, and carries nothing out",
   {
-    timeout: 120_000,
+    timeout: 240_000,
   },
   async (_, begin) => {
     await park(3);
@@ -168,6 +168,25 @@ test.each(Object.entries(hosts))(
     const outside = (what: string) => ({ outcome: "blocks", reason: `the code calls ${what} outside of a step` });
     expect(ofVersion(3)?.verdicts[0]).toMatchObject(outside("fetch"));
     expect(ofVersion(4)?.verdicts[0]).toMatchObject(outside("setTimeout"));
+    const moving = await layover(
+      [
+        "upgrade",
+        "trip",
+        "--from",
+        "3",
+        "--to",
+        "5",
+        "--at",
+        url,
+        "--status",
+        "waiting",
+        "--dry-run",
+        "--deployment",
+        "b1",
+      ],
+      { env: { LAYOVER_KEY: key } },
+    );
+    expect(moving).toMatchObject({ status: 0, stdout: "3 runs: 3 fit.\nNothing was moved.\n" });
     expect(stage.world.asked).toEqual([]);
     expect(await check(url, ["--version", "1", "--deployment", "b1"])).toMatchObject({
       status: 0,
@@ -180,7 +199,7 @@ test.each(Object.entries(hosts))(
 );
 
 test("is not green where nothing was examined, where nothing judges, and where it does not answer", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const url = await aNodeServer({ replayCheck: replayCheck() });
   expect(await check(url)).toMatchObject({ status: 4, stdout: expect.stringContaining("Nothing was examined") });
@@ -199,7 +218,7 @@ test("is not green where nothing was examined, where nothing judges, and where i
 });
 
 test("sends headers that lead to a version, and names the run about which it gets no answer", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   await park(1);
   const answer = fetching("b1");
@@ -219,7 +238,7 @@ test("sends headers that lead to a version, and names the run about which it get
 });
 
 test("says so when requests are led to another build than the one that is meant, or to several", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   await park(1);
   const builds = { b1: fetching("b1"), b2: fetching("b2") };

@@ -1,10 +1,11 @@
 /** Looks for runs that are not over, groups them, and has some of each group judged. */
-import { readStored } from "../../client/over-postgres/stored-runs.ts";
+import { listParked, readStored } from "../../client/over-postgres/stored-runs.ts";
 import type { TerseVerdict } from "../../http/replay-check/judge.ts";
 import type { Build } from "../../http/replay-check/mount.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { ParkedCall, ParkedPage } from "../../postgres/wire-replay.ts";
 import type { Judge } from "./judge.ts";
+import { refuseSealed } from "./sealed.ts";
 
 /** Runs whose histories have the same places. */
 export interface Group {
@@ -39,13 +40,14 @@ export interface Examiner {
 export function examinerHere(calls: Pick<Calls, "listParked" | "readReplay">, judge: Judge): Examiner {
   return {
     build: () => undefined,
-    listParked: (filter) => calls.listParked(filter),
+    listParked: (filter) => listParked(calls, filter),
     carries: (workflow, version) => judge.versions[workflow]?.includes(version) === true,
     judge: async (runIds) => {
       const verdicts: JudgedRun[] = [];
       for (const runId of runIds) {
         const stored = await readStored(calls, runId);
         if (stored === undefined) continue;
+        refuseSealed(stored, "replay-check");
         const { asked: _, ...verdict } = await judge.judge(stored);
         verdicts.push({ runId, verdict });
       }

@@ -1,10 +1,13 @@
-/** Looks at one run, has it judged for another version of its workflow, and moves it if it fits. */
+/** Has runs judged for another version of their workflow, and moves those that fit. */
 import { v7 } from "uuid";
-import { readMail, readStored } from "../../client/over-postgres/stored-runs.ts";
+import { listParked } from "../../client/over-postgres/stored-runs.ts";
 import type { UpgradeOptions, UpgradeReceipt } from "../../client/over-postgres/upgrades.ts";
 import { LayoverError } from "../../core/errors.ts";
+import { hasGoneOn, isAtWork, type LookedAt, lookAt, type Versions } from "../../http/replay-check/judge-move.ts";
 import type { Calls } from "../../postgres/calls.ts";
+import type { ParkedCall, ParkedPage } from "../../postgres/wire-replay.ts";
 import type { Judge } from "./judge.ts";
+import { refuseSealed, refuseSealedMail } from "./sealed.ts";
 
 /** `left`: somebody works at it, or it has gone on or ends meanwhile. Nothing was done to it. */
 export interface Moved {
@@ -12,47 +15,79 @@ export interface Moved {
   readonly reason?: string;
 }
 
-export interface Mover {
-  readonly calls: Pick<Calls, "readReplay" | "readMail">;
-  readonly judge: Judge;
-  readonly from: number;
-  readonly to: number;
+/** A run that was looked at, with what was done to it. */
+export interface Told extends Moved {
+  readonly runId: string;
+}
+
+/** Where the runs are found, and whose code judges them. */
+export interface Looker {
+  /** How many runs it looks at in a call. */
+  readonly most: number;
+  listParked(filter: ParkedCall): Promise<ParkedPage>;
+  /** Whether the code has this version. It is asked once the runs were listed. */
+  carries(workflow: string, version: number): boolean;
+  lookAt(runIds: readonly string[], versions: Versions): Promise<readonly (LookedAt & { readonly runId: string })[]>;
+}
+
+export interface Mover extends Versions {
+  readonly looker: Looker;
   /** Moves a run. Undefined: nothing is moved, as in a dry run. */
   readonly move: ((runId: string, options: UpgradeOptions) => Promise<UpgradeReceipt>) | undefined;
   /** The name of the person who asks, and the reason. Both are kept with the run. */
   readonly terms: { readonly by?: string | undefined; readonly reason?: string | undefined };
 }
 
-const isAtWork = "somebody works at it";
-const hasGoneOn = "it has gone on meanwhile";
+/** Reads the database, and judges by the code of this machine. */
+export function lookerHere(calls: Pick<Calls, "listParked" | "readReplay" | "readMail">, judge: Judge): Looker {
+  return {
+    most: 1, // between the look at a run and its move there is no other run
+    listParked: (filter) => listParked(calls, filter),
+    carries: (workflow, version) => judge.versions[workflow]?.includes(version) === true,
+    lookAt: async (runIds, { from, to }) => {
+      const told = [];
+      for (const runId of runIds) {
+        const looked = await lookAt(calls, {
+          ...{ runId, from, to },
+          judge: async (stored, move) => {
+            refuseSealed(stored, "upgrade");
+            refuseSealedMail(runId, move.signals);
+            return await judge.judgeMove(stored, move);
+          },
+          signatureOf: (workflow) => judge.signatures[workflow]?.[to] ?? "",
+        });
+        told.push({ runId, ...looked });
+      }
+      return told;
+    },
+  };
+}
 
-/** Statuses in which a run is not parked, or ends. */
-const unmoved: Readonly<Record<string, string>> = {
-  running: isAtWork,
-  cancelling: "it is being cancelled",
-  compensating: "it is being undone",
-};
+/** Looks at these runs, and moves those that fit, until it is stopped. Left out are those that are over, or of another version by now. */
+export async function moveRuns(
+  mover: Mover,
+  runIds: readonly string[],
+  isStopped: () => boolean,
+): Promise<readonly Told[]> {
+  const { looker, from, to } = mover;
+  const told: Told[] = [];
+  for (const { runId, ...looked } of await looker.lookAt(runIds, { from, to })) {
+    if (isStopped()) break;
+    if (looked.outcome === "over") continue;
+    if (looked.outcome === "fits") told.push({ runId, ...(await moveRun(mover, runId, looked)) });
+    else told.push({ runId, outcome: looked.outcome, reason: looked.reason });
+  }
+  return told;
+}
 
-/** Undefined: the run is over, or of another version by now. */
-export async function moveRun(mover: Mover, runId: string): Promise<Moved | undefined> {
-  const { calls, judge, from, to, move, terms } = mover;
-  // The signals are read before the history. So a signal or a record that comes in between changes `lastMail`, `turn` or `position`, and
-  // the move is refused.
-  const mail = await readMail(calls, runId);
-  const stored = await readStored(calls, runId);
-  if (mail === undefined || stored === undefined || stored.run.version !== from) return undefined;
-  const busy = unmoved[stored.status];
-  if (busy !== undefined) return { outcome: "left", reason: busy };
-  if (stored.epoch !== mail.epoch || stored.position !== mail.position) return { outcome: "left", reason: hasGoneOn };
-  const { isAwaited, signals, ...looked } = mail;
-  const verdict = await judge.judgeMove(stored, { to, isAwaited, signals });
-  if (verdict.outcome !== "fits") return { outcome: verdict.outcome, reason: verdict.reason };
+async function moveRun(
+  { from, to, move, terms }: Mover,
+  runId: string,
+  { outcome: _, ...looked }: LookedAt & { readonly outcome: "fits" },
+): Promise<Moved> {
   if (move === undefined) return { outcome: "fits" };
-  const { epoch, turn, position, lastMail } = looked;
-  const signature = judge.signatures[stored.run.workflow]?.[to] ?? "";
   try {
-    const options = { ...terms, from, to, signature, epoch, turn, position, lastMail, callId: v7() };
-    const { outcome } = await move(runId, options);
+    const { outcome } = await move(runId, { ...terms, ...looked, from, to, callId: v7() });
     if (outcome === "upgraded") return { outcome: "moved" };
     return { outcome: "left", reason: outcome === "at_work" ? isAtWork : hasGoneOn };
   } catch (error) {

@@ -4,8 +4,7 @@ import type { TerseVerdict } from "../../http/replay-check/judge.ts";
 import { withDatabase } from "../database/database.ts";
 import { headerIn, wholeNumberIn } from "../runs/arguments.ts";
 import { plain, print, printJson } from "../screen.ts";
-import { UsageError } from "../usage-error.ts";
-import { withExaminerAt } from "./at.ts";
+import { checkPlace, withJudgeAt } from "./at.ts";
 import { type Examined, type Examiner, examineAll, examinerHere } from "./examine.ts";
 import { Judge } from "./judge.ts";
 
@@ -48,23 +47,15 @@ Exit codes: 0 all fit; 2 some would be blocked; 3 some would end early; 4 nothin
     "after",
     "\nExamples:\n  layover replay-check\n  layover replay-check src/workflows.ts --workflow order --all\n  layover replay-check --at https://next.example.com/layover --deployment 8c1f",
   )
-  .action(async (module: string | undefined, { workflow, version, all, json, at, header, deployment }: Options) => {
+  .action(async (module: string | undefined, options: Options) => {
+    const { workflow, version, all, json, at, header, deployment } = options;
     const filter = { ...(workflow !== undefined && { workflow }), ...(version !== undefined && { version }) };
     const work = (examiner: Examiner) => examineAll(examiner, filter, all ? Number.POSITIVE_INFINITY : perGroup);
-    if (at !== undefined && module !== undefined) {
-      throw new UsageError("With --at the code of the deployment judges, and none here.", {
-        hint: "Leave the module away: layover replay-check --at https://…",
-      });
-    }
-    if (at === undefined && (header !== undefined || deployment !== undefined)) {
-      throw new UsageError("--header and --deployment say which deployment is to judge, and --at is left out.", {
-        hint: "Add the address of the deployment: --at https://…",
-      });
-    }
+    checkPlace(options, module);
     const { build, examined, elsewhere } =
       at === undefined
         ? await examineHere(module, work)
-        : await withExaminerAt({ url: at, headers: header, deployment }, work);
+        : await withJudgeAt({ url: at, headers: header, deployment }, work);
     const outcome = outcomeOf(examined);
     process.exitCode = exitCodes[outcome];
     if (json) return printJson({ outcome, deployment: build, ...countsOf(examined), groups: examined.map(asJson) });

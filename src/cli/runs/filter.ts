@@ -11,12 +11,20 @@ export interface FilterOptions extends Omit<RunFilter, "tags"> {
 }
 
 export function withFilter(command: Command, statuses: readonly RunStatus[]): Command {
-  return command
+  command
     .option("--workflow <name>", "of this workflow")
-    .option("--version <number>", "of this version of the workflow", wholeNumberIn)
+    .option("--version <number>", "of this version of the workflow", wholeNumberIn);
+  return withChoice(command, statuses).option(
+    "--parent <run>",
+    "started by this run: layover's id or a part of it, or WORKFLOW/ID with your own id",
+  );
+}
+
+/** The same for a command that says otherwise of which workflow and version they are. */
+export function withChoice(command: Command, statuses: readonly RunStatus[]): Command {
+  return command
     .addOption(new Option("--status <status>", "in this state").choices(statuses))
     .option("--tag <name:value>", "with this tag; any number of times: with all of them", tagIn)
-    .option("--parent <run>", "started by this run: layover's id or a part of it, or WORKFLOW/ID with your own id")
     .option("--created-from <time>", "created at this time or later", instantIn)
     .option("--created-before <time>", "created before this time", instantIn);
 }

@@ -1,9 +1,24 @@
-/** Reads a run as a replay needs it: with its whole history, and the signals that it has not taken. It writes nothing. */
+/** Finds runs that are not over, and reads one as a replay needs it: with its whole history, and the signals that it has not taken. It writes nothing. */
+import { LayoverError } from "../../core/errors.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { WireSignal } from "../../postgres/wire.ts";
-import type { MailPage } from "../../postgres/wire-replay.ts";
+import type { MailPage, ParkedCall, ParkedPage } from "../../postgres/wire-replay.ts";
 import type { RunKey } from "../../postgres/wire-verbs.ts";
 import { type ExportedRun, readExport } from "../exports.ts";
+
+/**
+ * Lists a page of the runs that are not over and fit a filter.
+ *
+ * @throws LayoverError `not_applicable` if the database does not know the whole filter: more runs would be meant than were asked for
+ */
+export async function listParked(calls: Pick<Calls, "listParked">, call: ParkedCall): Promise<ParkedPage> {
+  const { workflow: _, version: __, before: ___, limit: ____, ...others } = call;
+  const page = await calls.listParked(call);
+  if (page.isFiltered === true || Object.keys(others).length === 0) return page;
+  throw new LayoverError("not_applicable", "the database lists runs under way by workflow and version alone", {
+    hint: "Run layover migrate, or leave out what else says which runs are meant.",
+  });
+}
 
 /** Reads a run that is not over with its whole history. Undefined: it is over, or was deleted. */
 export async function readStored(calls: Pick<Calls, "readReplay">, runId: string): Promise<ExportedRun | undefined> {

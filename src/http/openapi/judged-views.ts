@@ -1,6 +1,7 @@
 /** What is judged of runs by the code of a deployment, as JSON Schema. */
 import type { Asked } from "../../engine/replay/replay-stored.ts";
 import type { Judged, Judgements, Parked } from "../replay-check/judge.ts";
+import type { LookedAt, MoveJudgements } from "../replay-check/judge-move.ts";
 import type { Build } from "../replay-check/mount.ts";
 import { described, integer, list, object, oneOf, optional, record, text, uuid } from "./schema.ts";
 
@@ -12,6 +13,18 @@ interface Verdict {
   readonly reason: string | undefined;
   readonly expected: string | undefined;
   readonly instead: readonly Asked[] | undefined;
+}
+
+/** All fields that a verdict about a move may have. */
+interface MoveVerdict {
+  readonly runId: string;
+  readonly outcome: LookedAt["outcome"];
+  readonly reason: string | undefined;
+  readonly signature: string | undefined;
+  readonly epoch: number | undefined;
+  readonly turn: number | undefined;
+  readonly position: number | undefined;
+  readonly lastMail: number | undefined;
 }
 
 const build = described(
@@ -51,6 +64,25 @@ export const judgedViews = {
             list(object<Asked>({ place: text, kind: text, after: integer, line: optional(text) })),
           ),
         ),
+      }),
+    ),
+    left: described("For another request: there was no time.", list(uuid)),
+  }),
+  MoveJudgements: object<MoveJudgements>({
+    deployment: build,
+    verdicts: list(
+      object<MoveVerdict>({
+        runId: uuid,
+        outcome: described(
+          "`fits`: it may be moved, as it was looked at. `refused`: a value or a schema of the other version does not fit. `blocks`, `ends`: as of a replay. `left`: somebody works at it, or it has gone on. `over`: it has ended, was deleted, or is of another version by now.",
+          oneOf("fits", "refused", "blocks", "ends", "left", "over"),
+        ),
+        reason: optional(text),
+        signature: optional(described("That of the other version's contract, for the move.", text)),
+        epoch: optional(integer),
+        turn: optional(integer),
+        position: optional(integer),
+        lastMail: optional(integer),
       }),
     ),
     left: described("For another request: there was no time.", list(uuid)),

@@ -15,9 +15,14 @@ export const before = contracts.map((contract) =>
 );
 
 const [first, second, third, fourth] = [contractOf(1), contractOf(2), contractOf(3), contractOf(4)];
+const fifth = contractOf(5);
 
-/** The code that is judged: it fits, blocks, reaches out, and sets a timer. */
+/** The code that is judged: it fits, blocks, reaches out, and sets a timer. The fifth version fits those runs, and none has it. */
 export const after = [
+  fifth.handler(async ({ step }) => {
+    await step.run("pack", () => "packed");
+    await step.waitForSignal("go");
+  }),
   first.handler(async ({ input, step }) => {
     await step.run("pack", async () => await (await fetch(`${input}/body`)).text());
     await step.waitForSignal("go");
