@@ -89,7 +89,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
-    "races/keeping postgres/retention races/remains races/prunes races/late-calls",
+    "postgres/pruning races/keeping postgres/retention races/remains races/prunes races/late-calls",
   ],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,
