@@ -31,7 +31,7 @@ const declare = (stage: Stage, deploymentName: string, everyMs: number) =>
 /** Lets a minute pass. */
 const passed = (stage: Stage) => stage.clock.set(noon + minute);
 
-/** Of people, and of senders. */
+/** What people and senders call. */
 const verbs: Readonly<Record<string, Call>> = {
   "making a schedule": {
     make: (session, more) => session.call("create_schedule", { name: "a", definition, armed, ...more }),
@@ -75,7 +75,7 @@ const reads: Readonly<Record<string, Call>> = {
 };
 
 const firing = "looking at a schedule early";
-/** Of the scheduler. */
+/** What the scheduler calls. */
 const ticks: Readonly<Record<string, Call>> = {
   [firing]: {
     arrange: async (stage) => {
