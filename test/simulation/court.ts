@@ -91,7 +91,7 @@ export class Court {
       mayBeTerminated: acts.some(({ verb }) => verb === "terminate"),
       areLeasesCut: trouble.areLeasesCut,
       isCalm: trouble.isNone,
-      isRepaired: handled.isRepaired || (hasLaterEpoch && !continuesAsNew),
+      isRepaired: handled.repairs > 0 || (hasLaterEpoch && !continuesAsNew),
     };
   }
 

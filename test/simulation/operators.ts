@@ -16,8 +16,8 @@ export interface Handled {
    * in between that there is no such run.
    */
   readonly mayHaveEnded: boolean;
-  /** They were told that it was retried or restarted. */
-  readonly isRepaired: boolean;
+  /** How often they were told that it was retried or restarted. */
+  readonly repairs: number;
   /** How many results of steps they gave to its retries. */
   readonly given: number;
   /** They were told that it is deleted. */
@@ -115,13 +115,18 @@ export class Operators {
     );
   }
 
-  /** The same call is sent until it is answered. */
+  /**
+   * The same call is sent until it is answered. If the run began again meanwhile, nobody knows which came first: the call may have taken
+   * effect long before its answer.
+   */
   async #end(runId: string, verb: "cancel" | "terminate", afterMs: number): Promise<void> {
     await this.#patience.pause(afterMs, `is to ${verb} ${runId}`);
     const terms = this.#terms();
     this.#note(runId, { mayHaveEnded: true });
+    const { repairs } = this.of(runId);
     const done = await this.#patience.insist((client) => client[verb](runId, terms));
-    if ("answer" in done) this.#note(runId, verb === "cancel" ? { isCancelled: true } : { isTerminated: true });
+    if ("answer" in done && this.of(runId).repairs === repairs)
+      this.#note(runId, verb === "cancel" ? { isCancelled: true } : { isTerminated: true });
   }
 
   async #cancelVersion({ name, version }: ProgramContract, runId: string, { atMs }: Ending): Promise<void> {
@@ -190,7 +195,8 @@ export class Operators {
   }
 
   #noteRepair(runId: string, done: Answered<unknown>): boolean {
-    if ("answer" in done) this.#note(runId, { isRepaired: true, isCancelled: false, isTerminated: false });
+    if ("answer" in done)
+      this.#note(runId, { repairs: this.of(runId).repairs + 1, isCancelled: false, isTerminated: false });
     return "answer" in done;
   }
 
@@ -220,7 +226,7 @@ const untouched: Handled = {
   isCancelled: false,
   isTerminated: false,
   mayHaveEnded: false,
-  isRepaired: false,
+  repairs: 0,
   given: 0,
   isDeleted: false,
   mayBeDeleted: false,

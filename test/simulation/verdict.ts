@@ -8,6 +8,8 @@ import { isOver, type RunRows } from "./snapshot.ts";
 import { type Undoing, wrongAccount } from "./undoing.ts";
 
 export interface Case extends Omit<Undoing, "rows">, Handled {
+  /** Whether it was retried, restarted or forked: what it did before does not say what it does now. */
+  readonly isRepaired: boolean;
   readonly program: Program;
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
