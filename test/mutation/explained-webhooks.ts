@@ -34,6 +34,14 @@ export const ofWebhooks: readonly Explanation[] = [
     ],
   },
   {
+    why: "send_signal looks for the run by the workflow of the signal, too.",
+    mutants: ["send_kept_signals: o.workflow = v_run.workflow → true"],
+  },
+  {
+    why: "What has expired is due.",
+    mutants: ["send_kept_signals: e.due_at <= v_now → true"],
+  },
+  {
     why: "`select into` takes the first row, and locks no other.",
     mutants: ["receive_delivery: limit 1 → nothing"],
   },

@@ -177,6 +177,31 @@ describeSomePostgres(
         expect(await sent()).toEqual([]);
       });
 
+      test("take the room of one run of theirs, and not of runs that are named alike", async () => {
+        await receive("d1", [aSignalTo("a", '0"elsewhere"')], elsewhere);
+        const beside = await keepBesideRuns();
+        const run = await start("a");
+        expect([...beside.map(({ id }) => id), run.id].sort().at(-1)).toBe(run.id);
+        await stage.clock.set(soon);
+        expect(await send(stage.onlooker, { limit: 1 })).toMatchObject({ isMore: false });
+        expect(await sent()).toMatchObject([mine]);
+      });
+
+      test("stay kept if their run is pruned at that moment", async () => {
+        const run = await keepTooLate((late) => late.operate(stage.onlooker, "terminate"));
+        await stage.clock.set(soon);
+        const pruner = await stage.session("pruner");
+        await pruner.begin();
+        await pruner.call("prune_runs", { keepMs: 0, keepFailedMs: 0, limit: 10 });
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler);
+        await scheduler.untilBlocked(pruner);
+        await pruner.commit();
+        expect(await answer).toMatchObject({ turns: [], left: [] });
+        expect(await stage.look("select from layover.run where id = $1", [run.id])).toEqual([]);
+        expect(await kept()).toEqual(['0"late"']);
+      });
+
       test("and are not due yet are left alone", async () => {
         await receive("d1", [aSignalTo("a")]);
         await receive("d2", [aSignalTo("b")], { armed: [soon + 1, expires] });
