@@ -41,6 +41,8 @@ interface Results {
    * carried out again.
    */
   readonly results?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether nobody is shown these results. Say so for steps with `sensitive: true`: only their code knows it. Default: false. */
+  readonly sensitive?: boolean | undefined;
 }
 
 /** Another input comes with its contract, whose schema parses it. */
@@ -92,10 +94,10 @@ export interface ForkReceipt {
 }
 
 export async function retryCall(runId: string, options: RetryOptions, maxBytes: number): Promise<RetryCall> {
-  const { epoch, results, signal, contract, ...asked } = options;
+  const { epoch, results, sensitive, signal, contract, ...asked } = options;
   const given = Object.entries(results ?? {}).map(([place, value]) => ({
     ...placeIn(place),
-    value: toStored(value, { what: `the result of ${place}` }),
+    value: toStored(value, { what: `the result of ${place}`, isSensitive: sensitive }),
   }));
   return {
     ...operationCall(runId, asked),

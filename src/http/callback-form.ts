@@ -25,8 +25,15 @@ export interface FormAnswer {
   readonly errors: FieldErrors;
 }
 
+interface Asked {
+  readonly fields: readonly Field[];
+  readonly schema: Schema;
+  /** Whether nothing is said of the answer: the messages and places of a schema may repeat parts of it. */
+  readonly isSensitive: boolean;
+}
+
 /** Makes the answer. Never throws because of what a person has written. */
-export async function answerIn(filled: Filled, fields: readonly Field[], schema: Schema): Promise<FormAnswer> {
+export async function answerIn(filled: Filled, { fields, schema, isSensitive }: Asked): Promise<FormAnswer> {
   const errors = new Map<string, string>();
   const values = fields.map((field): [Field, unknown] => {
     const text = filled.get(inputName(field))?.[0]?.trim() ?? "";
@@ -53,15 +60,17 @@ export async function answerIn(filled: Filled, fields: readonly Field[], schema:
     if (errors.has(name)) continue;
     const isInside = found?.[0].kind === "json" && found[1] !== undefined;
     const known = isInside ? misfitInside(issue) : found && misfit(...found);
-    errors.set(name, known ?? sentence(issue.message));
+    errors.set(name, isSensitive ? plainly : (known ?? sentence(issue.message)));
   }
   return { value, errors };
 }
 
+const plainly = "This does not fit what is asked for.";
+
 /** Says what is wrong inside a value that was written as JSON. */
 function misfitInside(issue: SchemaIssue): string {
   const place = formatPath(keysOf(issue).slice(1), "").replace(/^\./, "");
-  return place === "" ? "This does not fit what is asked for." : `${place} does not fit what is asked for.`;
+  return place === "" ? plainly : `${place} does not fit what is asked for.`;
 }
 
 /** The value of a text. Undefined: it was left out. @throws SyntaxError */

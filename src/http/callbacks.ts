@@ -7,9 +7,10 @@ import { type CallbackView, type Rejection, refuseUnanswered } from "../client/m
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import type { Schema } from "../core/contract/schema.ts";
+import { isSensitive } from "../core/contract/sensitive.ts";
 import type { LayoverError } from "../core/errors.ts";
 import { isForm, parseJson, readForm, readValue } from "./body.ts";
-import { answerIn, ownForm } from "./callback-form.ts";
+import { answerIn, type Filled, ownForm } from "./callback-form.ts";
 import { fieldsOf } from "./callback-form-fields.ts";
 import { answeredPage, askPage, callbackHeaders, donePage, errorPage } from "./callback-page.ts";
 import type { Contracts } from "./contracts.ts";
@@ -59,10 +60,13 @@ async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
   const filled = await readForm(request, maxBytes * longestEscape);
   const schema = schemaOf(contract, callback);
   const fields = fieldsOf(schema);
+  const isHidden = isSensitive(contract, `callbacks.${callback.name}`);
+  // A sensitive answer is not sent back: the person fills it in again.
+  const form = { filled: isHidden ? emptied(filled) : filled, errors: new Map<string, string>() };
   const asking = { callback, fields, ...actions(visit) };
   if (filled.has(ownForm) && schema !== undefined && fields !== undefined) {
-    const { value, errors } = await answerIn(filled, fields, schema);
-    if (errors.size > 0) return await askPage({ ...asking, form: { filled, errors } });
+    const { value, errors } = await answerIn(filled, { fields, schema, isSensitive: isHidden });
+    if (errors.size > 0) return await askPage({ ...asking, form: { ...form, errors } });
     await callbacks.resolve(ref, value, contract);
     return await done(request, "resolved");
   }
@@ -71,9 +75,14 @@ async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
   } catch (thrown) {
     const error = shownError(thrown);
     if (!filled.has("payload") || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
-    return await askPage({ ...asking, error, form: { filled, errors: new Map() } });
+    return await askPage({ ...asking, error, form });
   }
   return await done(request, "resolved");
+}
+
+/** The same form with nothing in it. */
+function emptied(filled: Filled): Filled {
+  return new Map(filled.has("payload") ? [["payload", [""]]] : []);
 }
 
 /** The callback's schema. Undefined: the contract has no such callback any more. */

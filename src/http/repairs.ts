@@ -19,7 +19,7 @@ import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
 const asked = { reason: optionalText, by: optionalText, callId: optionalText, epoch: optionalNumber };
-const retryFields = { ...asked, results: optionalResults, signal: optionalSignal };
+const retryFields = { ...asked, results: optionalResults, sensitive: optionalFlag, signal: optionalSignal };
 const restartFields = { ...asked, from: optionalText, input: anyValue, dryRun: optionalFlag };
 const forkFields = {
   epoch: optionalNumber,

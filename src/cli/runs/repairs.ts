@@ -32,6 +32,7 @@ interface Cut {
 /** What a retry is given. */
 interface Given {
   readonly result?: readonly string[];
+  readonly sensitive?: true;
   readonly signal?: string | undefined;
   readonly payload?: string | undefined;
 }
@@ -82,6 +83,7 @@ export const retry = asking(
       "the result of a step that is done and whose result was lost; may be given several times",
       (text: string, before: readonly string[] = []) => [...before, text],
     )
+    .option("--sensitive", "show nobody these results: the steps have sensitive: true")
     .option("--signal <name>", "a signal that the run finds when it goes on")
     .option("--payload <json>", "of the signal: as it stands, or @FILE, or - for stdin"),
   ["failed"],
@@ -91,7 +93,7 @@ export const retry = asking(
     `\nExamples:\n  layover retry order/o1 --reason "their API is back"\n  layover retry order/o1 --result 'charge={"id": "ch_1"}'\n  layover retry order/o1 --signal address --payload '{"city": "Turin"}'`,
   )
   .action(async (name: string | undefined, asked: Asked & Given) => {
-    const { result = [], signal, payload, reason, by = userName(), json, ...chosen } = asked;
+    const { result = [], sensitive, signal, payload, reason, by = userName(), json, ...chosen } = asked;
     const many = manyOf("retry", name, chosen);
     if (many !== undefined) {
       if (result.length > 0 || signal !== undefined || payload !== undefined) throw notOfMany("--result and --signal");
@@ -100,7 +102,7 @@ export const retry = asking(
       return;
     }
     const results = Object.fromEntries(result.map(readResult));
-    const options = { reason, by, results, ...(await correction({ signal, payload })) };
+    const options = { reason, by, results, sensitive, ...(await correction({ signal, payload })) };
     const receipt = await about(name, (client, runId) => client.retry(runId, options));
     if (json) printJson(receipt);
     else print(`It goes on as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} forgotten.`);

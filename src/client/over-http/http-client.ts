@@ -183,9 +183,9 @@ export class HttpClient extends OperationVerbs implements ClientVerbs {
 
   /** The contract is for the compiler; the server parses the signal by its own. */
   async retry<C extends Contract>(runId: string, options: RetryOptions<C> = {}): Promise<RepairReceipt> {
-    const { epoch, results, signal, contract: _, ...asked } = options;
+    const { epoch, results, sensitive, signal, contract: _, ...asked } = options;
     const { runId: id, ...body } = operationCall(runId, asked);
-    return await this.#post(`${runPath(id)}/retry`, { ...body, epoch, results, signal });
+    return await this.#post(`${runPath(id)}/retry`, { ...body, epoch, results, sensitive, signal });
   }
 
   async restart<C extends Contract>(runId: string, options: RestartOptions<C> = {}): Promise<RepairReceipt> {

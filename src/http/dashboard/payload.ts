@@ -30,13 +30,17 @@ export function payloadInputs(schema: Schema | undefined, { place, label, send }
 
 export type Payload = { readonly value: unknown } | { readonly errors: FieldErrors };
 
-/** Reads what was filled in. @throws LayoverError `invalid_json` */
-export async function payloadIn(texts: ReadonlyMap<string, string>, schema: Schema | undefined): Promise<Payload> {
+/** Reads what was filled in. `isSensitive`: no error tells anything of it. @throws LayoverError `invalid_json` */
+export async function payloadIn(
+  texts: ReadonlyMap<string, string>,
+  schema: Schema | undefined,
+  isSensitive: boolean,
+): Promise<Payload> {
   const text = texts.get("payload");
   if (text !== undefined) return { value: text.trim() === "" ? undefined : parseJson(text, "the value") };
   const fields = schema && fieldsOf(schema);
   if (schema === undefined || fields === undefined) return { value: undefined };
   const filled = new Map([...texts].map(([name, each]) => [name, [each]]));
-  const { value, errors } = await answerIn(filled, fields, schema);
+  const { value, errors } = await answerIn(filled, { fields, schema, isSensitive });
   return errors.size > 0 ? { errors } : { value };
 }

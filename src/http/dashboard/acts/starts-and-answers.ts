@@ -1,5 +1,6 @@
 /** What sends a run something: its input, a signal, the answer of a callback. */
 import type { Schema } from "../../../core/contract/schema.ts";
+import { isSensitive } from "../../../core/contract/sensitive.ts";
 import type { Route } from "../../route.ts";
 import { callbackOf } from "../../run-callbacks.ts";
 import type { DashboardTerms } from "../mount.ts";
@@ -16,7 +17,7 @@ export function startActs(route: ActRoute, terms: DashboardTerms): readonly Rout
       const version = texts.number("version");
       const contract =
         version === undefined ? contracts.newest(param("name")) : contracts.exactly(param("name"), version);
-      const filled = await payloadIn(texts.all, contract.input);
+      const filled = await payloadIn(texts.all, contract.input, isSensitive(contract, "input"));
       if ("errors" in filled) return filled;
       const options = {
         id: texts.of("id"),
@@ -30,7 +31,7 @@ export function startActs(route: ActRoute, terms: DashboardTerms): readonly Rout
     route("runs/:id/signal", "signal", async ({ client, param }, texts) => {
       const contract = await contractOf(client, param("id"), terms);
       const name = texts.needed("name");
-      const filled = await payloadIn(texts.all, own(contract.signals, name));
+      const filled = await payloadIn(texts.all, own(contract.signals, name), isSensitive(contract, `signals.${name}`));
       if ("errors" in filled) return filled;
       const { outcome } = await client.signal(param("id"), name, filled.value, {
         contract,
@@ -46,7 +47,11 @@ export function callbackActs(route: ActRoute, { contracts }: DashboardTerms): re
     route("runs/:id/resolve", "callbacks", async ({ client, param }, texts) => {
       const { ref, workflow, version, name } = await namedCallback({ client, param }, texts);
       const contract = contracts.closest(workflow, version);
-      const filled = await payloadIn(texts.all, own(contract.callbacks, name));
+      const filled = await payloadIn(
+        texts.all,
+        own(contract.callbacks, name),
+        isSensitive(contract, `callbacks.${name}`),
+      );
       if ("errors" in filled) return filled;
       await client.callbacks.resolve(ref, filled.value, contract);
       return { said: "The answer was sent." };
