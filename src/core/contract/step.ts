@@ -1,6 +1,7 @@
 /**
  * What a handler does durably, through `step`. Every verb names its step; a run replayed after a crash goes through the
- * same names and gets the recorded results.
+ * same names and gets the recorded results. The file is long since it is the reference of all verbs: each one's options
+ * and errors stand beside its type.
  */
 import type { ErrorValue } from "../codec/error-value.ts";
 import type { Duration } from "../duration.ts";
