@@ -3,7 +3,7 @@
 import { checkTags } from "../core/contract/tags.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
-import type { WireFilter } from "../postgres/wire-verbs.ts";
+import type { WireFilter } from "../postgres/wire-views.ts";
 import { knownRunId } from "./run-id.ts";
 import type { RunStatus } from "./run-view.ts";
 

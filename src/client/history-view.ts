@@ -4,7 +4,7 @@ import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
 import { readEnding } from "../core/replay/undos.ts";
 import type { PendingKind, RecordKind } from "../postgres/wire.ts";
-import type { WireHistory } from "../postgres/wire-verbs.ts";
+import type { WireHistory } from "../postgres/wire-views.ts";
 import { checkEpoch } from "./epoch-number.ts";
 import { checkLimit } from "./page-limit.ts";
 import { dateOf } from "./run-view.ts";

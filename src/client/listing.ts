@@ -3,7 +3,7 @@
  * else; its first character is its version.
  */
 import { LayoverError } from "../core/errors.ts";
-import type { ListAnswer, ListCall } from "../postgres/wire-verbs.ts";
+import type { ListAnswer, ListCall } from "../postgres/wire-views.ts";
 import { filterCall, type RunFilter } from "./filter.ts";
 import { checkLimit } from "./page-limit.ts";
 import { type RunView, runView } from "./run-view.ts";

@@ -6,7 +6,7 @@ import type { Contract } from "../core/contract/contract.ts";
 import { type ErrorCode, LayoverError } from "../core/errors.ts";
 import type { HostClock } from "../core/ports.ts";
 import { pause } from "../core/waits.ts";
-import type { ManyVerb, OperateRunsAnswer, OperateRunsCall } from "../postgres/wire-verbs.ts";
+import type { ManyVerb, OperateRunsAnswer, OperateRunsCall } from "../postgres/wire-operations.ts";
 import { filterCall, type RunFilter } from "./filter.ts";
 import { cursorOf, mostRows, runIdOf } from "./listing.ts";
 import { type OperationOptions, type OperationReceipt, operationTerms } from "./operations.ts";

@@ -5,7 +5,7 @@
 import type { Contract, SignalsOf } from "../core/contract/contract.ts";
 import type { InferInput } from "../core/contract/schema.ts";
 import type { HostClock } from "../core/ports.ts";
-import type { ManyVerb, SingleVerb } from "../postgres/wire-verbs.ts";
+import type { ManyVerb, SingleVerb } from "../postgres/wire-operations.ts";
 import type { RunFilter } from "./filter.ts";
 import {
   type DeleteRunsOptions,

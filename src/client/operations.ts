@@ -2,7 +2,7 @@
 import { v7 } from "uuid";
 import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
-import type { OperationAnswer, OperationCall, SingleVerb } from "../postgres/wire-verbs.ts";
+import type { OperationAnswer, OperationCall, SingleVerb } from "../postgres/wire-operations.ts";
 import { isUuid, knownRunId } from "./run-id.ts";
 
 export interface OperationOptions {

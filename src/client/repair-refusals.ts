@@ -2,7 +2,7 @@
 import { type ErrorCode, type ErrorDetails, LayoverError } from "../core/errors.ts";
 import { placeName } from "../core/replay/demand.ts";
 import type { Place } from "../postgres/wire.ts";
-import type { RepairAnswer } from "../postgres/wire-verbs.ts";
+import type { RepairAnswer } from "../postgres/wire-operations.ts";
 
 type Verb = "retry" | "restart" | "fork";
 

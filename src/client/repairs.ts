@@ -9,7 +9,7 @@ import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
 import { placeIn } from "../core/replay/demand.ts";
 import type { Place } from "../postgres/wire.ts";
-import type { CutRecord, ForkCall, RestartCall, RetryCall } from "../postgres/wire-verbs.ts";
+import type { CutRecord, ForkCall, RestartCall, RetryCall } from "../postgres/wire-operations.ts";
 import { checkEpoch } from "./epoch-number.ts";
 import { encodedPayload } from "./mail.ts";
 import { newRunId } from "./new-run-id.ts";

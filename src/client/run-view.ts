@@ -1,6 +1,6 @@
 /** A run as `get` and `list` show it. */
 import type { ErrorValue } from "../core/codec/error-value.ts";
-import type { RunStatus, WireRunView } from "../postgres/wire-verbs.ts";
+import type { RunStatus, WireRunView } from "../postgres/wire-views.ts";
 import { readable, readableError, revealed, Unreadable } from "./unreadable.ts";
 
 export type { RunStatus };

@@ -7,7 +7,7 @@ import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
 import type { HostClock } from "../core/ports.ts";
 import { pause } from "../core/waits.ts";
-import type { OperateRunsCall, WorkflowAnswer, WorkflowCall } from "../postgres/wire-verbs.ts";
+import type { OperateRunsCall, WorkflowAnswer, WorkflowCall } from "../postgres/wire-operations.ts";
 import {
   type ManyOptions,
   type ManyPage,

@@ -1,7 +1,8 @@
 /** What the SQL functions take and answer by which a run is replayed elsewhere. As in wire.ts. */
 import type { Patch } from "../core/replay/patches.ts";
 import type { Place, WirePending, WireRecord, WireRun, WireSignal } from "./wire.ts";
-import type { RunKey, Unknown, WireFilter } from "./wire-verbs.ts";
+import type { RunKey, Unknown } from "./wire-verbs.ts";
+import type { WireFilter } from "./wire-views.ts";
 
 /** What the first page has beside its records. */
 export interface ReplayRest {

@@ -1,6 +1,7 @@
 /**
  * What the SQL functions take and answer: one json in, one json out. Times are the database's, in epoch milliseconds;
- * values are the codec's text.
+ * values are the codec's text. The file is long since it holds the whole life of a turn, from the claim to the finish, whose
+ * types refer to each other.
  */
 import type { CallbackPlace } from "../core/replay/demand.ts";
 import type { Failure } from "../core/replay/failing.ts";

@@ -1,5 +1,6 @@
 /** Wishes of those outside: starts, signals, answers to callbacks, operations. */
-import type { OperationVerb, StartCall } from "../../src/postgres/wire-verbs.ts";
+import type { OperationVerb } from "../../src/postgres/wire-operations.ts";
+import type { StartCall } from "../../src/postgres/wire-verbs.ts";
 import {
   answerCallback,
   findByUserId,

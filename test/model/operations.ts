@@ -1,5 +1,5 @@
 /** The model of pause, resume, cancel and terminate, of one run and of many, and of delete. A call that comes again gets the first answer and changes nothing. */
-import type { OperationCall, OperationVerb, SingleVerb } from "../../src/postgres/wire-verbs.ts";
+import type { OperationCall, OperationVerb, SingleVerb } from "../../src/postgres/wire-operations.ts";
 import { type Called, isDeleted } from "./mail.ts";
 import { findRun, isAtWork, isLive, isOver, isReady } from "./rules.ts";
 import type { Answer, Run, World } from "./world.ts";

@@ -3,7 +3,7 @@
  * nothing of tables and locks; what SQL stores as a number (a map's free slots, what it waits for) is counted here.
  */
 import type { PendingKind, RecordKind } from "../../src/postgres/wire.ts";
-import type { OperationCall, SingleVerb } from "../../src/postgres/wire-verbs.ts";
+import type { OperationCall, SingleVerb } from "../../src/postgres/wire-operations.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;

@@ -1,6 +1,6 @@
 /** Pages of runs: newest first, each run once, of one namespace, and only those that were asked for. */
 import { describe, expect, test } from "vitest";
-import type { ListCall } from "../../src/postgres/wire-verbs.ts";
+import type { ListCall } from "../../src/postgres/wire-views.ts";
 import { aStart } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";
 import { describeEachPostgres } from "./database.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type * as wire from "../../src/postgres/wire.ts";
-import type { OperateRunsAnswer } from "../../src/postgres/wire-verbs.ts";
+import type { OperateRunsAnswer } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRunAtWork, at, noon, Run, second, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, type Stage, stageOn } from "./stage.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type * as verbs from "../../src/postgres/wire-verbs.ts";
+import type * as operations from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, aRunAtWork, aStart, aWaitFor, minute, noon, Run, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-type Options = Partial<verbs.OperationCall> & { readonly namespace?: string; readonly notAfter?: number };
+type Options = Partial<operations.OperationCall> & { readonly namespace?: string; readonly notAfter?: number };
 
 describeSomePostgres(
   "a deletion",

@@ -1,7 +1,7 @@
 /** Acts on many runs: which runs are meant, in what order they are locked, and what comes twice or meanwhile. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { OperateRunsAnswer, OperateRunsCall } from "../../src/postgres/wire-verbs.ts";
+import type { OperateRunsAnswer, OperateRunsCall } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, aWaitFor, branches, noon, type Run, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { OperationVerb } from "../../src/postgres/wire-verbs.ts";
+import type { OperationVerb } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aFanOut,

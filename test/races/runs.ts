@@ -1,6 +1,7 @@
 /** Builds runs in the states that races begin in, by the very calls that get runs there. */
 import { createHash, randomUUID } from "node:crypto";
 import type * as wire from "../../src/postgres/wire.ts";
+import type * as operations from "../../src/postgres/wire-operations.ts";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
 import { kept, type Row, type Session, type Stage } from "./stage.ts";
 
@@ -51,7 +52,7 @@ interface Armed {
   readonly armed?: readonly number[];
 }
 
-interface OperateOptions extends Partial<verbs.OperationCall>, Late, Armed {
+interface OperateOptions extends Partial<operations.OperationCall>, Late, Armed {
   readonly namespace?: string;
 }
 
@@ -133,7 +134,7 @@ export class Run {
   }
 
   /** What a person does to it. */
-  operate(by: Session, verb: verbs.SingleVerb, more: OperateOptions = {}): Promise<verbs.OperationAnswer> {
+  operate(by: Session, verb: operations.SingleVerb, more: OperateOptions = {}): Promise<operations.OperationAnswer> {
     const call = { runId: this.id, callId: randomUUID(), by: "ada", reason: "to see", armed: [soon], ...more };
     return by.call(`${verb}_run`, call);
   }

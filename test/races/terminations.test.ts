@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type * as verbs from "../../src/postgres/wire-verbs.ts";
+import type * as operations from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aFanOut,
@@ -17,7 +17,7 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-type Options = Partial<verbs.OperationCall> & { readonly notAfter?: number };
+type Options = Partial<operations.OperationCall> & { readonly notAfter?: number };
 
 describeSomePostgres(
   "a termination",

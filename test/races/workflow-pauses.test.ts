@@ -1,7 +1,7 @@
 /** The pause of a workflow: which runs it holds, which of them its resume resumes, and starts that are under way meanwhile. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { OperateRunsAnswer, WorkflowAnswer } from "../../src/postgres/wire-verbs.ts";
+import type { OperateRunsAnswer, WorkflowAnswer } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aRun, aStart, minute, noon, Run, second, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";

@@ -8,7 +8,7 @@ import { dateOf } from "../../client/run-view.ts";
 import { toMilliseconds } from "../../core/duration.ts";
 import { type ApiKey, createApiKey, readApiKey, type Scope, scopes } from "../../http/api-key.ts";
 import { Secrets } from "../../http/secrets.ts";
-import type { WireKey } from "../../postgres/wire-verbs.ts";
+import type { WireKey } from "../../postgres/wire-operator.ts";
 import { type Cell, print, printAside, printJson, table } from "../screen.ts";
 import { environment, namespace, rootSecrets, setting } from "../settings.ts";
 import { clockTime, day } from "../times.ts";

@@ -8,7 +8,7 @@ import { checkSchema } from "../../postgres/check-schema.ts";
 import { missingRights, readServerFacts } from "../../postgres/server-facts.ts";
 import { SetupError } from "../../postgres/setup-error.ts";
 import { inspectTarget } from "../../postgres/target.ts";
-import type { Diagnosis } from "../../postgres/wire-verbs.ts";
+import type { Diagnosis } from "../../postgres/wire-operator.ts";
 import { type Database, databaseUrl, shownAddress, withDatabase } from "../database/database.ts";
 import { environment, hasDevServer, namespace, setting } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";

@@ -1,5 +1,5 @@
 /** Says in words which deployments are alive, what each carries, and what waits for whom. */
-import type { Diagnosis, WaitingVersion } from "../../postgres/wire-verbs.ts";
+import type { Diagnosis, WaitingVersion } from "../../postgres/wire-operator.ts";
 import { fromNow } from "../times.ts";
 import type { Check } from "./check.ts";
 

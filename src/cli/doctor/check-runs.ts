@@ -4,7 +4,7 @@
  */
 import { defaultEnvironment } from "../../core/names.ts";
 import { latestRingMs } from "../../core/waking.ts";
-import type { Diagnosis, Trouble } from "../../postgres/wire-verbs.ts";
+import type { Diagnosis, Trouble } from "../../postgres/wire-operator.ts";
 import { clockTime, fromNow, lasting } from "../times.ts";
 import type { Check } from "./check.ts";
 

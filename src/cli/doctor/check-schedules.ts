@@ -2,7 +2,7 @@
 
 import { troublesOf } from "../../client/schedule-text.ts";
 import { scheduleView } from "../../client/schedules.ts";
-import type { Diagnosis } from "../../postgres/wire-verbs.ts";
+import type { Diagnosis } from "../../postgres/wire-operator.ts";
 import { fromNow } from "../times.ts";
 import type { Check } from "./check.ts";
 

@@ -1,5 +1,5 @@
 /** Moves many runs, some at a time, and tells how far it is. Whoever stops it loses nothing: each run is moved or is not. */
-import type { WireFilter } from "../../postgres/wire-verbs.ts";
+import type { WireFilter } from "../../postgres/wire-views.ts";
 import { endProgress, printProgress } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { type Looker, type Mover, moveRuns, type Told } from "./move-run.ts";

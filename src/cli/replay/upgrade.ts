@@ -4,7 +4,7 @@ import { filterCall } from "../../client/filter.ts";
 import { type Api, pathOf } from "../../client/over-http/api.ts";
 import type { UpgradeReceipt } from "../../client/over-postgres/upgrades.ts";
 import type { RunStatus } from "../../client/run-view.ts";
-import type { WireFilter } from "../../postgres/wire-verbs.ts";
+import type { WireFilter } from "../../postgres/wire-views.ts";
 import { withDatabase } from "../database/database.ts";
 import { headerIn, wholeNumberIn } from "../runs/arguments.ts";
 import { type FilterOptions, withChoice } from "../runs/filter.ts";

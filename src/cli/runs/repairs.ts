@@ -5,7 +5,7 @@ import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { isOver, type RunStatus, runStatuses } from "../../client/run-view.ts";
 import { type Contract, workflow } from "../../core/contract/contract.ts";
 import { placeName } from "../../core/replay/demand.ts";
-import type { CutRecord } from "../../postgres/wire-verbs.ts";
+import type { CutRecord } from "../../postgres/wire-operations.ts";
 import { plain, print, printAside, printJson } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { jsonArgument } from "./json-argument.ts";

@@ -19,7 +19,7 @@ import { toMilliseconds } from "../../core/duration.ts";
 import { checkName } from "../../core/names.ts";
 import type { HostClock } from "../../core/ports.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
-import type { ManyVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
+import type { ManyVerb, SingleVerb } from "../../postgres/wire-operations.ts";
 import { resultOf } from "../ending.ts";
 import type { RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";

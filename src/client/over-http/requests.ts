@@ -1,7 +1,7 @@
 /** Makes the paths, queries and bodies of the HTTP client's requests. */
 import { v7 } from "uuid";
 import type { Contract } from "../../core/contract/contract.ts";
-import type { WireFilter } from "../../postgres/wire-verbs.ts";
+import type { WireFilter } from "../../postgres/wire-views.ts";
 import { callbackTokenIn } from "../callback-token.ts";
 import { filterCall, type RunFilter } from "../filter.ts";
 import { unknownCallback } from "../mail.ts";

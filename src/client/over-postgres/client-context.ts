@@ -5,7 +5,8 @@ import type { Calls } from "../../postgres/calls.ts";
 import { limited } from "../../postgres/dispatch-limit.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
 import type { Place } from "../../postgres/wire.ts";
-import type { OperateRunsAnswer, RunKey, Unknown } from "../../postgres/wire-verbs.ts";
+import type { OperateRunsAnswer } from "../../postgres/wire-operations.ts";
+import type { RunKey, Unknown } from "../../postgres/wire-verbs.ts";
 import { unknownRun } from "../run-id.ts";
 import { translated } from "./failure.ts";
 

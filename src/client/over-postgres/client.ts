@@ -15,7 +15,7 @@ import type { InferInput } from "../../core/contract/schema.ts";
 import type { StartArguments } from "../../core/contract/startable.ts";
 import { checkName } from "../../core/names.ts";
 import type { Query } from "../../core/ports.ts";
-import type { ManyVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
+import type { ManyVerb, SingleVerb } from "../../postgres/wire-operations.ts";
 import { resultOf } from "../ending.ts";
 import type { RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";

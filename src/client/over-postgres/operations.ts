@@ -1,6 +1,6 @@
 /** Does what a person asks to be done to a run, or to many. */
 import { placeIn } from "../../core/replay/demand.ts";
-import type { ManyVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
+import type { ManyVerb, SingleVerb } from "../../postgres/wire-operations.ts";
 import type { RunFilter } from "../filter.ts";
 import { encodedPayload } from "../mail.ts";
 import { type ManyPage, type ManyPageOptions, type ManySignal, manyCall, manyPage } from "../many.ts";

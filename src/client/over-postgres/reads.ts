@@ -1,6 +1,7 @@
 /** Reads runs, pages of runs, histories and endings. */
 import { toMilliseconds } from "../../core/duration.ts";
-import type { RunKey, WireRunView } from "../../postgres/wire-verbs.ts";
+import type { RunKey } from "../../postgres/wire-verbs.ts";
+import type { WireRunView } from "../../postgres/wire-views.ts";
 import type { RunFilter } from "../filter.ts";
 import { type HistoryOptions, type HistoryView, historyPage, historyView } from "../history-view.ts";
 import { type ListOptions, listCall, type Page, pageOf } from "../listing.ts";

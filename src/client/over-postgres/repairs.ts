@@ -1,6 +1,6 @@
 /** Retries, restarts and forks runs. */
 import { LayoverError } from "../../core/errors.ts";
-import type { ForkCall, RepairAnswer, RestartCall, RetryCall } from "../../postgres/wire-verbs.ts";
+import type { ForkCall, RepairAnswer, RestartCall, RetryCall } from "../../postgres/wire-operations.ts";
 import { refusalOf } from "../repair-refusals.ts";
 import {
   type ForkOptions,

@@ -10,8 +10,8 @@ import type { ScheduleCreated, SchedulePage, ScheduleView } from "../../client/s
 import type { WorkflowPage } from "../../client/workflow-pause.ts";
 import type { ScheduleDefinition } from "../../core/contract/schedule.ts";
 import type { Place } from "../../postgres/wire.ts";
+import type { CutRecord } from "../../postgres/wire-operations.ts";
 import type { ReplayPage, WireTake } from "../../postgres/wire-replay.ts";
-import type { CutRecord } from "../../postgres/wire-verbs.ts";
 import type { WireDeed } from "../../postgres/wire-webhooks.ts";
 import { place, recordKind } from "./run-views.ts";
 import {

@@ -2,9 +2,11 @@
 import type { Query } from "../../core/ports.ts";
 import { latestCommit, nextTickMs } from "../../core/waking.ts";
 import type * as wire from "../wire.ts";
+import type * as operations from "../wire-operations.ts";
 import type * as replays from "../wire-replay.ts";
 import type * as schedules from "../wire-schedules.ts";
 import type * as verbs from "../wire-verbs.ts";
+import type * as views from "../wire-views.ts";
 import * as webhooks from "../wire-webhooks.ts";
 import type { CallSender } from "./call-sender.ts";
 
@@ -64,20 +66,20 @@ const startCalls = (sender: CallSender) => ({
  * Tells when the scheduler has to look after an act. What a resumed run waits for may end at any moment, and nobody has
  * dispatched it for that, so the look comes within a minute.
  */
-function looksAfter(verb: verbs.ManyVerb): (now: number) => readonly number[] {
+function looksAfter(verb: operations.ManyVerb): (now: number) => readonly number[] {
   return (now) => (verb === "resume" ? [now + nextTickMs] : []);
 }
 
 /** What people do to a run, to many, or to all runs of a workflow. */
 const operationCalls = (sender: CallSender) => ({
-  operate(verb: verbs.SingleVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
+  operate(verb: operations.SingleVerb, call: operations.OperationCall): Promise<operations.OperationAnswer> {
     return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, looksAfter(verb));
   },
 
   repair(
     verb: "retry" | "restart" | "fork",
-    call: verbs.RetryCall | verbs.RestartCall | verbs.ForkCall,
-  ): Promise<verbs.RepairAnswer | verbs.Unknown> {
+    call: operations.RetryCall | operations.RestartCall | operations.ForkCall,
+  ): Promise<operations.RepairAnswer | verbs.Unknown> {
     return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
   },
 
@@ -86,11 +88,11 @@ const operationCalls = (sender: CallSender) => ({
     return sender.armedCall("upgrade_run", { ...call, endpoint: sender.endpoint }, looksAfter("resume"));
   },
 
-  operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {
+  operateRuns(call: operations.OperateRunsCall): Promise<operations.OperateRunsAnswer> {
     return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, looksAfter(call.verb));
   },
 
-  changeWorkflow(verb: "pause" | "resume", call: verbs.WorkflowCall): Promise<verbs.WorkflowAnswer> {
+  changeWorkflow(verb: "pause" | "resume", call: operations.WorkflowCall): Promise<operations.WorkflowAnswer> {
     // A resume has the scheduler look at the workflow's schedules.
     return sender.armedCall(`${verb}_workflow`, { ...call, endpoint: sender.endpoint }, () => []);
   },
@@ -156,21 +158,21 @@ const arrivalCalls = (sender: CallSender) => ({
 /** What people see of runs. */
 const readCalls = (sender: CallSender) => ({
   /** `longestInput`: in bytes; a longer one is left out. */
-  getRun(key: verbs.RunKey & { readonly longestInput?: number }): Promise<verbs.WireRunView | verbs.Unknown> {
+  getRun(key: verbs.RunKey & { readonly longestInput?: number }): Promise<views.WireRunView | verbs.Unknown> {
     return sender.call("get_run", key);
   },
 
-  listRuns(call: verbs.ListCall): Promise<verbs.ListAnswer> {
+  listRuns(call: views.ListCall): Promise<views.ListAnswer> {
     return sender.call("list_runs", call);
   },
 
-  countRuns(call: verbs.ListCall): Promise<verbs.CountAnswer> {
+  countRuns(call: views.ListCall): Promise<views.CountAnswer> {
     return sender.call("list_runs", { ...call, isCount: true });
   },
 
   getHistory(
     call: verbs.RunKey & { readonly after?: number; readonly limit?: number; readonly epoch?: number },
-  ): Promise<verbs.WireHistory | verbs.Unknown> {
+  ): Promise<views.WireHistory | verbs.Unknown> {
     return sender.call("get_history", call);
   },
 });

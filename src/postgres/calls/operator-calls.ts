@@ -1,6 +1,6 @@
 /** The calls of operators: environments, API keys, and what is wrong. One method for each SQL function. */
 
-import type * as verbs from "../wire-verbs.ts";
+import type * as operator from "../wire-operator.ts";
 import type { CallSender } from "./call-sender.ts";
 
 export type OperatorCalls = ReturnType<typeof operatorCalls>;
@@ -20,22 +20,22 @@ export function operatorCalls(sender: CallSender) {
     },
 
     /** Writes down an API key that was just made. `taken`: another valid key has this name. */
-    createKey(call: verbs.KeyCall): Promise<{ readonly outcome: "created" | "taken" }> {
+    createKey(call: operator.KeyCall): Promise<{ readonly outcome: "created" | "taken" }> {
       return sender.call("create_key", call);
     },
 
-    listKeys(): Promise<{ readonly now: number; readonly keys: readonly verbs.WireKey[] }> {
+    listKeys(): Promise<{ readonly now: number; readonly keys: readonly operator.WireKey[] }> {
       return sender.call("list_keys", {});
     },
 
     /** If there is `expiresAt`, the id is that of a session which ends before that. */
     revokeKey(
       key: { readonly keyId: string; readonly expiresAt?: number } | { readonly name: string },
-    ): Promise<verbs.RevokeAnswer> {
+    ): Promise<operator.RevokeAnswer> {
       return sender.call("revoke_key", key);
     },
 
-    diagnose(): Promise<verbs.Diagnosis> {
+    diagnose(): Promise<operator.Diagnosis> {
       return sender.call("diagnose", {});
     },
   };
