@@ -8,7 +8,7 @@ const levels = { LoggedErrors: "ERROR", LoggedWarnings: "WARN" } as const;
 
 export class Logged {
   readonly #scope: Construct;
-  /** That of each deployment is its own. A dimension would have to stand in each line of the logs. */
+  /** The namespace of the metrics. Each deployment has its own, since a dimension would have to stand in each line of the logs. */
   readonly #namespace: string;
 
   constructor(scope: Construct, deployment: string) {

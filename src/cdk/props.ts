@@ -1,4 +1,4 @@
-/** What a deployment on AWS is told. All but two properties have a default. */
+/** The properties of the construct `Layover`. All but two have a default. */
 import type { Duration } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";

@@ -1,4 +1,4 @@
-/** What the functions of a deployment are allowed to do: each the least that it needs. */
+/** The rights of the functions of a deployment. Each function gets the least that it needs. */
 import type { Stack } from "aws-cdk-lib";
 import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 

@@ -2,7 +2,7 @@
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string;
-  /** What the process ends with. */
+  /** The exit code of the process. */
   readonly exitCode: number;
 
   constructor(message: string, options: { hint: string; cause?: unknown; exitCode?: number }) {

@@ -8,7 +8,7 @@ interface Section {
   readonly lines: readonly (readonly [command: string, remark?: string])[];
 }
 
-/** What the commands depend on. */
+/** The project for which the commands are. */
 interface Project {
   readonly host: Host;
   /** The name of what is deployed. */

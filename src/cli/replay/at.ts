@@ -45,7 +45,7 @@ export function checkPlace({ at, header, deployment }: PlaceOptions, module: str
   }
 }
 
-/** What a deployment is asked. */
+/** A deployment that finds runs and judges them by its code, asked over HTTP. */
 export interface JudgeAt extends Examiner, Looker {
   readonly api: Api;
 }

@@ -25,7 +25,7 @@ export interface Examined {
   readonly verdicts: readonly JudgedRun[];
 }
 
-/** Where the runs are found, and whose code judges them. */
+/** Finds runs, and replays its code over them: this machine does, or a deployment. */
 export interface Examiner {
   /** The build whose code judges. Undefined: the code of this machine does. */
   build(): Build | undefined;

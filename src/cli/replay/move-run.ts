@@ -20,7 +20,7 @@ export interface Told extends Moved {
   readonly runId: string;
 }
 
-/** Where the runs are found, and whose code judges them. */
+/** Finds runs, and judges by its code whether they fit: this machine does, or a deployment. */
 export interface Looker {
   /** How many runs it looks at in a call. */
   readonly most: number;

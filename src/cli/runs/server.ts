@@ -19,7 +19,7 @@ export interface Server {
   readonly client: HttpClient;
 }
 
-/** Where another deployment is than that at LAYOVER_URL. */
+/** The address of a deployment that is asked instead of the one at LAYOVER_URL. */
 export interface ServerPlace {
   readonly url?: string | undefined;
   /** Further headers of every request. */

@@ -86,7 +86,7 @@ async function inputOf(storedText: string, isParsed: boolean, contract: Contract
   });
 }
 
-/** What the handler is given as `step`. */
+/** Makes the `step` that the handler gets: the verbs, bound to this run. */
 function stepOf(options: LoadOptions, loaded: LoadedRun): Step {
   const { runId, epoch, execution, segments } = loaded;
   const { contract } = loaded.workflow;

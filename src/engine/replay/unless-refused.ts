@@ -1,4 +1,4 @@
-/** What a verdict becomes where the code was refused something. */
+/** A run does not fit where its code calls the network or a timer outside of a step: the replay refuses that. */
 import type { UpgradeVerdict } from "./judge-upgrade.ts";
 import type { ReplayVerdict } from "./replay-stored.ts";
 

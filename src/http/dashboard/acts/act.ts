@@ -1,4 +1,4 @@
-/** What a button of the dashboard does, and what several of them need. */
+/** The type of an act, which a button of the dashboard asks for, and functions that several acts use. */
 import type { Contract } from "../../../core/contract/contract.ts";
 import type { FieldErrors } from "../../callback-form.ts";
 import type { Route } from "../../route.ts";
