@@ -125,7 +125,10 @@ describeSomePostgres(
         expect(await verb(name, "a", { owner: "server" })).toMatchObject({ outcome: "unknown", schedule: null });
       expect(await get("a")).toEqual({ outcome: "unknown" });
       expect(await get("a", elsewhere)).toMatchObject({ name: "a" });
-      expect(await create("a")).toMatchObject({ outcome: "created" });
+      expect(await create("a", { everyMs: 2 * hour })).toMatchObject({
+        outcome: "created",
+        schedule: { definition: { everyMs: 2 * hour } },
+      });
     });
 
     test("the answer tells the one that is named", async () => {
@@ -145,6 +148,26 @@ describeSomePostgres(
         expect(await create("a", {}, { replaces: true })).toMatchObject({ outcome: "conflict" });
         expect(await create("a", { everyMs: 2 * hour }, { replaces: true })).toMatchObject({ outcome: "conflict" });
         expect(await get("a")).toMatchObject({ owner: "server", definition: { everyMs: hour } });
+      });
+
+      test("are the rivals of one deployment until it declares what is there: of that name, in that namespace, and of no other", async () => {
+        const [mine, others] = [definition, { ...definition, everyMs: 2 * hour }];
+        const rival = async (name: string, more: object = {}) => (await get(name, more)).rivalOwner;
+        for (const more of [{}, elsewhere]) {
+          await declare("server", { a: mine, b: mine, c: mine }, more);
+          await declare("worker", { a: others, b: others, c: mine }, more);
+          await declare("third", { c: others }, more);
+        }
+        await declare("worker", { a: others, b: mine, c: mine });
+        expect([await rival("a"), await rival("b"), await rival("c")]).toEqual(["worker", null, "third"]);
+        expect([await rival("a", elsewhere), await rival("b", elsewhere)]).toEqual(["worker", "worker"]);
+        await declare("worker", { b: { ...mine, everyMs: 3 * hour } });
+        const sees = [await rival("a"), await rival("b"), await rival("b", elsewhere)];
+        expect(sees).toEqual(["worker", "worker", "worker"]);
+        const [{ rival: kept } = {}] = await stage.look(
+          "select rival from layover.schedule where namespace = 'elsewhere' and name = 'b'",
+        );
+        expect(kept).toMatchObject({ definition: { everyMs: 2 * hour } });
       });
 
       test("are adopted once, by the rival alone, if what it declares can be", async () => {

@@ -3,7 +3,7 @@ import { changed, type Planted } from "../planted.ts";
 
 const fire = "schedule/fire_schedule.sql";
 const start = "schedule/start_scheduled.sql";
-const define = "schedule/define_schedule.sql";
+const write = "schedule/write_schedule.sql";
 const firing = "schedule/entries/fire_schedules.sql";
 
 export const planted: readonly Planted[] = [
@@ -85,7 +85,7 @@ export const planted: readonly Planted[] = [
   {
     what: "an edit fires an instant again that was fired",
     definition: changed(
-      define,
+      write,
       "greatest(v.last_at, least(v_now, v.next_at - interval '1 millisecond'))",
       "v_now - interval '1 hour'",
     ),
@@ -93,17 +93,17 @@ export const planted: readonly Planted[] = [
   },
   {
     what: "an edit loses the instant that is put off by its jitter",
-    definition: changed(define, "least(v_now, v.next_at - interval '1 millisecond')", "v_now"),
+    definition: changed(write, "least(v_now, v.next_at - interval '1 millisecond')", "v_now"),
     wrong: /next is .* instead of/,
   },
   {
     what: "a deploy ends the pause of a schedule",
-    definition: changed(define, "owner = v.owner,", "owner = v.owner, paused_at = null,"),
+    definition: changed(write, "owner = v.owner,", "owner = v.owner, paused_at = null,"),
     wrong: /isPaused is false instead of true/,
   },
   {
     what: "a schedule of a paused workflow is not looked at when it gets another one",
-    definition: changed(define, /v\.due_at := coalesce\(v\.due_at[^;]*;/, ""),
+    definition: changed(write, /v\.due_at := coalesce\(v\.due_at[^;]*;/, ""),
     wrong: /it is due at never instead of/,
   },
   {
@@ -136,11 +136,7 @@ export const planted: readonly Planted[] = [
   },
   {
     what: "an adopted schedule keeps its old owner",
-    definition: changed(
-      define,
-      "set owner = v.owner, definition",
-      "set owner = coalesce(o.owner, v.owner), definition",
-    ),
+    definition: changed(write, "set owner = v.owner, definition", "set owner = coalesce(o.owner, v.owner), definition"),
     wrong: /owner is "server" instead of/,
   },
   {

@@ -17,10 +17,9 @@ begin
     when (definition->>'everyMs')::numeric not between 60000 and 315360000000 then 'every must be from 1 minute to 10 years'
     when (definition->>'jitterMs')::numeric not between 0 and 86400000 or (definition->>'jitterMs')::numeric % 60000 <> 0
       then 'jitter must be whole minutes, and a day at most'
-    when coalesce(definition->>'overlap', 'skip') not in ('skip', 'allow') then 'overlap must be "skip" or "allow"'
-    when coalesce(definition->>'catchUp', 'latest') not in ('latest', 'all', 'none')
-      then 'catchUp must be "latest", "all" or "none"'
-    when definition->>'catchUp' = 'all' and coalesce(definition->>'overlap', 'skip') = 'skip'
+    when definition->>'overlap' not in ('skip', 'allow') then 'overlap must be "skip" or "allow"'
+    when definition->>'catchUp' not in ('latest', 'all', 'none') then 'catchUp must be "latest", "all" or "none"'
+    when definition->>'catchUp' = 'all' and definition->>'overlap' is distinct from 'allow'
       then 'catchUp "all" needs overlap "allow": the runs of missed firings begin together'
     when definition ? 'cron' then layover.check_calendar(definition->>'cron', coalesce(definition->>'timezone', 'UTC'))
   end;

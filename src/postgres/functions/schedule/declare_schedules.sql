@@ -18,7 +18,7 @@ begin
     (select o.name from layover.schedule o
       where o.namespace = p->>'namespace' and o.owner = v_owner and p->>'note' <> 'declaring'
      except
-     select n from jsonb_array_elements_text(coalesce(p->'names', '[]')) as n)
+     select n from jsonb_array_elements_text(p->'names') as n)
     union
     select e.key from jsonb_object_keys(p->'schedules') as e (key)
     order by 1
@@ -45,7 +45,7 @@ begin
       v_why := layover.check_schedule(v_name, p->'schedules'->v_name);
       if v_why is not null then
         v_invalid := v_invalid || jsonb_build_object('name', v_name, 'reason', v_why);
-      elsif not layover.define_schedule(p, v_name, v_owner, p->'schedules'->v_name) then
+      elsif not layover.write_schedule(p, v, v_name, v_owner, p->'schedules'->v_name) then
         return layover.declare_schedules(p); -- another deployment has just made it
       end if;
     end if;

@@ -16,6 +16,6 @@ begin
   if v_why is not null then
     return (layover.answer_schedule(p, 'invalid')::jsonb || jsonb_build_object('reason', v_why))::json;
   end if;
-  perform layover.define_schedule(p, v.name, p->>'owner', v.rival->'definition');
+  perform layover.write_schedule(p, v, v.name, p->>'owner', v.rival->'definition');
   return layover.answer_schedule(p, 'adopted');
 end $$;

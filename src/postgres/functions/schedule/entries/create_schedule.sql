@@ -26,7 +26,7 @@ begin
       when v.owner is null and layover.is_same_schedule(v.definition, p->'definition') then 'exists'
       when v.owner is null and coalesce((p->>'replaces')::boolean, false) then 'changed'
       else 'conflict' end;
-    exit when v_outcome in ('exists', 'conflict') or layover.define_schedule(p, p->>'name', null, p->'definition');
+    exit when v_outcome in ('exists', 'conflict') or layover.write_schedule(p, v, p->>'name', null, p->'definition');
   end loop;
   select o.* into v from layover.schedule o where o.namespace = v_namespace and o.name = p->>'name';
   perform layover.check_armed(p);

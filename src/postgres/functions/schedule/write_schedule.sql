@@ -1,40 +1,33 @@
 -- nothing -> scheduled, or another definition, when code declares a schedule or somebody makes or changes one. The caller has checked the
--- definition, and locked the row if there is one. Answers false, and does nothing, if somebody has made a schedule of that name meanwhile.
+-- definition, and hands over the row as it has locked it. All its columns are null if there was none. Answers false, and does nothing, if
+-- somebody has made a schedule of that name meanwhile.
 --
 -- A firing whose instant has passed, and which is only put off by its jitter, is not lost and not doubled by an edit: the new calendar counts
 -- from before that instant, and never from before the last one that was fired.
-create or replace function layover.define_schedule(p jsonb, schedule text, by_owner text, given jsonb) returns boolean
+create or replace function layover.write_schedule(p jsonb, was layover.schedule, schedule text, by_owner text, given jsonb) returns boolean
 language plpgsql volatile as $$
 declare
-  v_namespace constant text := coalesce(p->>'namespace', 'default');
-  v_now       constant timestamptz := layover.now();
-  v_is_new    boolean;
-  v           layover.schedule;
+  v_now    constant timestamptz := layover.now();
+  v_is_new constant boolean := was.name is null;
+  v        layover.schedule := was;
 begin
-  select o.* into v from layover.schedule o where o.namespace = v_namespace and o.name = schedule for update;
-  v_is_new := not found;
+  v.namespace := coalesce(p->>'namespace', 'default');
+  v.name := schedule;
+  v.owner := by_owner;
+  v.definition := given;
+  v.workflow := given->>'workflow';
+  v.version := (given->>'version')::integer;
+  v.changed_at := v_now;
+  if layover.why_stopped(was) is not null or layover.calendar_of(was.definition) <> layover.calendar_of(given) then
+    v := layover.set_calendar(v, greatest(v.last_at, least(v_now, v.next_at - interval '1 millisecond')), p->'armed');
+  else -- Of a workflow that is paused it is looked at no more. It may now start another one.
+    v.due_at := coalesce(v.due_at, case when v.paused_at is null then layover.pick_due(p->'armed', v.fires_at) end);
+  end if;
   if v_is_new then
-    v.namespace := v_namespace;
-    v.name := schedule;
     v.created_at := v_now;
     v.fired := 0;
     v.skipped := 0;
     v.skipped_in_row := 0;
-  end if;
-  v.owner := by_owner;
-  v.workflow := given->>'workflow';
-  v.version := (given->>'version')::integer;
-  v.rival := null;
-  v.changed_at := v_now;
-  if v.definition is null or layover.why_stopped(v) is not null or layover.calendar_of(v.definition) <> layover.calendar_of(given) then
-    v.definition := given;
-    v := layover.set_calendar(v, greatest(v.last_at, least(v_now, v.next_at - interval '1 millisecond')), p->'armed');
-  else
-    v.definition := given;
-    -- Of a workflow that is paused it is looked at no more. It may now start another one.
-    v.due_at := coalesce(v.due_at, case when v.paused_at is null then layover.pick_due(p->'armed', v.fires_at) end);
-  end if;
-  if v_is_new then
     insert into layover.schedule select v.* on conflict do nothing;
   else
     update layover.schedule o
