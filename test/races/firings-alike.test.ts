@@ -49,6 +49,30 @@ describeSomePostgres(
         });
       });
 
+      test("names the one that it started last, also one that was started before runs of schedules were listed", async () => {
+        await create("a");
+        const ids = ["00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002"];
+        for (const runId of ids) await trigger("a", { runId });
+        const call = () =>
+          stage.onlooker.call("trigger_schedule", { name: "a", runId: randomUUID(), armed: [noon + minute] });
+        expect(await call()).toMatchObject({ skip: { cause: "overlap", runId: ids[1] } });
+        await stage.look("delete from layover.scheduled_run");
+        expect(await call()).toMatchObject({ skip: { cause: "overlap", runId: ids[1] } });
+      });
+
+      test("starts one where its own is over, and about to be restarted, and another's is at work", async () => {
+        for (const name of ["a", "b"]) await create(name);
+        const own = await trigger("a");
+        await end(own);
+        await trigger("b");
+        const person = await stage.session("person");
+        await person.begin();
+        await person.call("restart_run", { runId: own.id, callId: randomUUID(), armed: [noon + minute] });
+        const call = { name: "a", runId: randomUUID(), armed: [noon + minute] };
+        expect(await stage.onlooker.call("trigger_schedule", call)).toMatchObject({ outcome: "triggered" });
+        await person.end("commit");
+      });
+
       test("forgets those of its own that are over, and no others", async () => {
         for (const name of ["a", "b"]) await create(name, { overlap: "allow" });
         await create("a", { overlap: "allow" }, elsewhere);

@@ -21,7 +21,6 @@ begin
       v := layover.skip_firing(v, v.next_at, jsonb_build_object('cause', 'missed'));
       v_skips := v_skips || jsonb_build_object('schedule', v.name, 'inRow', v.skipped_in_row, 'skip', v.last_skip);
       v.next_at := v_last;
-      v.fires_at := v_last + layover.jitter_of(v.name, v.definition, v_last);
       continue when v_count < 100 and not v_is_late;
       v_answer := null;
     elsif v_is_late then
