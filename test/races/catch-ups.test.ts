@@ -20,9 +20,9 @@ describeSomePostgres(
       const { runs, skips } = await stage.onlooker.call("fire_schedules", {
         ...{ names: ["a"], versions: { flow: [1] }, armed: [at + minute, at + 30 * hour] },
       });
-      const { fired, skipped, skippedInRow, lastSkip, lastAt, nextAt } = await stage.onlooker.call("get_schedule", {
-        name: "a",
-      });
+      const schedule = await stage.onlooker.call("get_schedule", { name: "a" });
+      const { fired, skipped, skippedInRow, lastSkip, lastAt, nextAt, lastRunId } = schedule;
+      if (runs.length > 0) expect(lastRunId).toBe(runs.at(-1)?.runId);
       const started = runs.map((run: { readonly at: number }) => run.at);
       return { started, skips, fired, skipped, skippedInRow, lastSkip, lastAt, nextAt };
     };
