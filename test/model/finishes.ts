@@ -95,26 +95,36 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   if (isWhole && f.next === "parked") park(run, now);
   if (isSetBack) holdUp(run, triedAgainAt, now);
 
-  const branches = (isEnding ? [] : [...freed.filter(({ isReleased }) => !isReleased), ...added]).map(
-    ({ path, occurrence, turn }) => ({
-      path,
-      occurrence,
-      turn,
-    }),
-  );
-  const isPlain = isWhole && next === "ready" && branches.length === 0;
-  const answer: Answer = isPlain
-    ? { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) }
-    : {
-        outcome: isWhole ? "finished" : "deferred",
-        turn: run.turn,
-        status: run.status,
-        isReady: isReady(run, now) && !isStill(run),
-        branches: branches.length === 0 ? null : inAnyOrder(branches),
-        ...(isWhole && !isStill(run) && !isReady(run, now) && { readyAt: run.readyAt ?? null }),
-      };
+  const answer = answerOf(run, { now, isWhole, next, branches: isEnding ? [] : [...freed.filter(isKept), ...added] });
   run.lastFinish = { token: f.token, answer };
   return answer;
+}
+
+function isKept({ isReleased }: Row): boolean {
+  return !isReleased;
+}
+
+interface Finished {
+  readonly now: number;
+  readonly isWhole: boolean;
+  readonly next: FinishRun["next"];
+  /** What the run waits for beside its next turn. */
+  readonly branches: readonly Row[];
+}
+
+/** What a finish that took effect is told. */
+function answerOf(run: Run, { now, isWhole, next, branches }: Finished): Answer {
+  if (isWhole && next === "ready" && branches.length === 0)
+    return { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) };
+  const places = branches.map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
+  return {
+    outcome: isWhole ? "finished" : "deferred",
+    turn: run.turn,
+    status: run.status,
+    isReady: isReady(run, now) && !isStill(run),
+    branches: places.length === 0 ? null : inAnyOrder(places),
+    ...(isWhole && !isStill(run) && !isReady(run, now) && { readyAt: run.readyAt ?? null }),
+  };
 }
 
 /** Whether mail of a name that it closes is there and not taken by it, or the answer whose announcement it says has failed. */

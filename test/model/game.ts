@@ -23,6 +23,23 @@ export function seesTables({ kind }: Wish): boolean {
 
 export function make(script: Script, wish: Wish): void {
   switch (wish.kind) {
+    case "turn":
+      makeTurn(script, wish, (inner) => make(script, inner));
+      break;
+    case "batch":
+      makeBatch(script, wish, (inner) => make(script, inner));
+      break;
+    case "tick":
+      for (const stage of stagesOf(wish)) make(script, stage);
+      break;
+    default:
+      makeOne(script, wish);
+  }
+}
+
+/** Makes a wish that is not made of others. */
+function makeOne(script: Script, wish: Exclude<Wish, { readonly kind: "turn" | "batch" | "tick" }>): void {
+  switch (wish.kind) {
     case "start":
       makeStart(script, wish);
       break;
@@ -31,12 +48,6 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "finish":
       makeFinish(script, wish);
-      break;
-    case "turn":
-      makeTurn(script, wish, (inner) => make(script, inner));
-      break;
-    case "batch":
-      makeBatch(script, wish, (inner) => make(script, inner));
       break;
     case "crash":
       makeCrash(script, wish);
@@ -67,9 +78,6 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "note":
       makeNote(script, wish);
-      break;
-    case "tick":
-      for (const stage of stagesOf(wish)) make(script, stage);
       break;
     case "void":
       makeVoid(script, wish.isElsewhere);
