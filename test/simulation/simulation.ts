@@ -121,36 +121,8 @@ class Simulation {
       world: this.#world(),
       note,
     });
-    this.#outside = outsideOf(scenario.platform, {
-      now: () => this.#now,
-      timeOf: (at) => at - beginning,
-      below: (bound) => chance.below(bound),
-      processes: () => this.#fleet.takers.filter((process) => process instanceof Process),
-      another: () => this.#fleet.another(),
-      crash: (process) => this.#fleet.crash(process),
-      tick: (process) => this.#fleet.tick(process),
-      hasTicked: (deployment) => this.#fleet.settle(deployment),
-      looksAhead: (process) => this.#fleet.looksAhead(process),
-      dueAt: () => this.#dueAt(),
-      refusal: scenario.refusal,
-      releases: scenario.releases,
-      released: () => this.#fleet.noteRelease(),
-      deployment: () => this.#fleet.deployment,
-    });
-    this.#passage = new Passage({
-      course: () => this.#course,
-      chance,
-      faults: this.#faults,
-      sessions: site.sessions,
-      processes: () => this.#fleet.all,
-      crash: (process) => this.#fleet.crash(process),
-      look: () => this.#look(),
-      onCall: (call) => this.#witness.noteCall(call),
-      note,
-      line: site.line,
-      describe: describeCall,
-      describeAnswer,
-    });
+    this.#outside = outsideOf(scenario.platform, this.#surroundings(chance));
+    this.#passage = new Passage(this.#waysOfCalls(chance));
     this.#patience = new Patience({ time, chance, processes: () => this.#fleet.takers, note });
     const patience = this.#patience;
     this.#people = new People({ patience, passage: this.#passage, sessions: site.sessions, note });
@@ -178,6 +150,46 @@ class Simulation {
       onHappening: ({ what }) => this.#note(what),
       revive: () => this.#fleet.revive(),
     });
+  }
+
+  /** What the platform outside is told of, and what it does to processes. */
+  #surroundings(chance: Chance): Parameters<typeof outsideOf>[1] {
+    const scenario = this.#scenario;
+    return {
+      now: () => this.#now,
+      timeOf: (at) => at - beginning,
+      below: (bound) => chance.below(bound),
+      processes: () => this.#fleet.takers.filter((process) => process instanceof Process),
+      another: () => this.#fleet.another(),
+      crash: (process) => this.#fleet.crash(process),
+      tick: (process) => this.#fleet.tick(process),
+      hasTicked: (deployment) => this.#fleet.settle(deployment),
+      looksAhead: (process) => this.#fleet.looksAhead(process),
+      dueAt: () => this.#dueAt(),
+      refusal: scenario.refusal,
+      releases: scenario.releases,
+      released: () => this.#fleet.noteRelease(),
+      deployment: () => this.#fleet.deployment,
+    };
+  }
+
+  /** How calls go to the database, and who sees them. */
+  #waysOfCalls(chance: Chance): ConstructorParameters<typeof Passage>[0] {
+    const { sessions, line } = this.#site;
+    return {
+      course: () => this.#course,
+      chance,
+      faults: this.#faults,
+      sessions,
+      processes: () => this.#fleet.all,
+      crash: (process) => this.#fleet.crash(process),
+      look: () => this.#look(),
+      onCall: (call) => this.#witness.noteCall(call),
+      note: (said) => this.#note(said),
+      line,
+      describe: describeCall,
+      describeAnswer,
+    };
   }
 
   async play(): Promise<Report> {
