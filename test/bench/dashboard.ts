@@ -56,60 +56,51 @@ async function main(): Promise<void> {
   }
 }
 
+/** The pages as a browser asks for them, of a run of 10,000 records among others. */
+const pagesOf = (runId: string): readonly string[] => [
+  "",
+  "?status=completed",
+  "?status=failed",
+  "?status=blocked",
+  "?status=waiting",
+  "?status=sleeping",
+  "?status=running",
+  "?status=cancelled",
+  "?workflow=flow",
+  "?workflow=flow&version=1",
+  "?workflow=flow&version=2",
+  "?workflow=none",
+  "?tag=group:7",
+  "?tag=group:7&status=failed",
+  "?tag=group:none",
+  "?before=2026-01-01T00:00:00",
+  "?from=2030-01-01T00:00:00",
+  "?status=failed&before=2026-01-01T00:00:00",
+  "?id=user-500000",
+  `?id=${runId}`,
+  `runs/${runId}`,
+  `runs/${runId}?after=5000`,
+  `runs/${runId}/records/9999`,
+  "workflows/flow",
+];
+
 /** Prints what each page takes, and answers how many are over the budget. */
 async function timePages(pool: Pool, runId: string): Promise<number> {
   const { rows } = await pool.query<{ pid: number }>("select pg_backend_pid() as pid");
   const backend = rows[0]?.pid ?? 0;
-  const secrets = new Secrets(["q3Jx9ZkP0wVfT7uYb2LmNc8RsAe5GhD1iKo4XyUzW6E="]);
   let statements = 0;
-  const query = pg(pool);
-  const counted = Object.assign(
-    async (...given: Parameters<typeof query>) => {
-      statements += 1;
-      return await query(...given);
-    },
-    { endpoint: query.endpoint },
-  );
-  const calls = makeCalls({ query: counted, namespace, alarm: async () => {} });
-  const client = new Client({ calls, dispatch: async () => {}, wake: async () => {} });
-  const flow = workflow({ name: "flow", version: 1 });
-  const onError = (error: unknown) => console.error(error);
-  const app = createApp({ client, contracts: [flow], secrets, namespace, dashboard: dashboard().mount, onError });
-  const authorization = `Bearer ${createApiKey(secrets, { name: "bench", namespace, scopes })}`;
+  const ask = openDashboard(pool, () => {
+    statements += 1;
+  });
   let slow = 0;
-  for (const path of [
-    "",
-    "?status=completed",
-    "?status=failed",
-    "?status=blocked",
-    "?status=waiting",
-    "?status=sleeping",
-    "?status=running",
-    "?status=cancelled",
-    "?workflow=flow",
-    "?workflow=flow&version=1",
-    "?workflow=flow&version=2",
-    "?workflow=none",
-    "?tag=group:7",
-    "?tag=group:7&status=failed",
-    "?tag=group:none",
-    "?before=2026-01-01T00:00:00",
-    "?from=2030-01-01T00:00:00",
-    "?status=failed&before=2026-01-01T00:00:00",
-    "?id=user-500000",
-    `?id=${runId}`,
-    `runs/${runId}`,
-    `runs/${runId}?after=5000`,
-    `runs/${runId}/records/9999`,
-    "workflows/flow",
-  ]) {
+  for (const path of pagesOf(runId)) {
     const took: number[] = [];
     let [bytes, status] = [0, 0];
     statements = 0;
     const cpuBefore = await cpuMs(backend);
     for (let round = 0; round < rounds; round += 1) {
       const began = performance.now();
-      const response = await app.request(`${origin}/dashboard/${path}`, { headers: { authorization } });
+      const response = await ask(path);
       bytes = (await response.text()).length;
       status = response.status;
       took.push(performance.now() - began);
@@ -127,6 +118,26 @@ async function timePages(pool: Pool, runId: string): Promise<number> {
     console.log(`${shown.padEnd(44)} ${figures.join(", ")}${status === 200 ? "" : `, status ${status}`}`);
   }
   return slow;
+}
+
+/** Answers what asks the dashboard for a page. */
+function openDashboard(pool: Pool, onStatement: () => void): (path: string) => Promise<Response> {
+  const secrets = new Secrets(["q3Jx9ZkP0wVfT7uYb2LmNc8RsAe5GhD1iKo4XyUzW6E="]);
+  const query = pg(pool);
+  const counted = Object.assign(
+    async (...given: Parameters<typeof query>) => {
+      onStatement();
+      return await query(...given);
+    },
+    { endpoint: query.endpoint },
+  );
+  const calls = makeCalls({ query: counted, namespace, alarm: async () => {} });
+  const client = new Client({ calls, dispatch: async () => {}, wake: async () => {} });
+  const flow = workflow({ name: "flow", version: 1 });
+  const onError = (error: unknown) => console.error(error);
+  const app = createApp({ client, contracts: [flow], secrets, namespace, dashboard: dashboard().mount, onError });
+  const authorization = `Bearer ${createApiKey(secrets, { name: "bench", namespace, scopes })}`;
+  return async (path) => await app.request(`${origin}/dashboard/${path}`, { headers: { authorization } });
 }
 
 /** The CPU time that the backend and this process have used. A machine that others use too does not change it much. */

@@ -51,6 +51,21 @@ async function timeAmongAMillion(serverUrl: string): Promise<readonly EntryTime[
 }
 
 async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
+  const among = await openAmong(pool);
+  const watch = new Stopwatch();
+  await timeStarts(watch, among);
+  await timeTurns(watch, among);
+  await timeScheduler(watch, among);
+  await timeVisits(watch, among);
+  await timeLists(watch, among);
+  await timeOperators(watch, among);
+  return watch.times;
+}
+
+/** What is timed takes its calls and its runs from here. */
+type Among = Awaited<ReturnType<typeof openAmong>>;
+
+async function openAmong(pool: Pool) {
   const alarm = async (): Promise<void> => {};
   const calls = makeCalls({ query: pg(pool), namespace: "default", alarm });
   const [environment, endpoint, versions] = ["default", calls.endpoint, { flow: [1] }];
@@ -82,19 +97,20 @@ async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
     await calls.claimTurns({ ...terms, turns });
     return turns;
   };
-  const finishOf = ({ runId, token }: { readonly runId: string; readonly token: string }) => {
-    const record = { kind: "step" as const, path: "second", occurrence: 1, value: "0null", at: now };
-    return { runId, token, position: 0, next: "completed" as const, value: "0null", records: [record] };
-  };
+  return { pool, calls, terms, now, deployment, nextWaiting, started, turnsOf, claimed };
+}
 
-  const times: EntryTime[] = [];
+/** Times each call some times, and keeps what it took. */
+class Stopwatch {
+  readonly times: EntryTime[] = [];
+
   /** `prepare` is not timed. */
-  const time = async <Given>(
+  async time<Given>(
     entry: string,
     budgetMs: number,
     prepare: () => Promise<Given>,
     call: (given: Given) => Promise<unknown>,
-  ): Promise<void> => {
+  ): Promise<void> {
     const took: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const given = await prepare();
@@ -102,49 +118,63 @@ async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
       await call(given);
       took.push(performance.now() - began);
     }
-    times.push({ entry, budgetMs, medianMs: quantile(took, 0.5), longestMs: Math.max(...took) });
-  };
-  const none = async (): Promise<void> => {};
+    this.times.push({ entry, budgetMs, medianMs: quantile(took, 0.5), longestMs: Math.max(...took) });
+  }
 
-  await time("read_clock", 5, none, () => pool.query("select layover.read_clock()"));
-  await time("start_run", 10, none, started);
-  await time(
+  /** Times a call that needs nothing prepared. */
+  async timeBare(entry: string, budgetMs: number, call: () => Promise<unknown>): Promise<void> {
+    await this.time(entry, budgetMs, async () => {}, call);
+  }
+}
+
+async function timeStarts(watch: Stopwatch, { pool, started }: Among): Promise<void> {
+  await watch.timeBare("read_clock", 5, () => pool.query("select layover.read_clock()"));
+  await watch.timeBare("start_run", 10, started);
+}
+
+async function timeTurns(watch: Stopwatch, { calls, terms, now, turnsOf, claimed }: Among): Promise<void> {
+  const finishOf = ({ runId, token }: { readonly runId: string; readonly token: string }) => {
+    const record = { kind: "step" as const, path: "second", occurrence: 1, value: "0null", at: now };
+    return { runId, token, position: 0, next: "completed" as const, value: "0null", records: [record] };
+  };
+
+  await watch.time(
     "claim_turns of 1",
     10,
     () => turnsOf(1),
     (turns) => calls.claimTurns({ ...terms, turns }),
   );
-  await time(
+  await watch.time(
     "claim_turns of 100",
     50,
     () => turnsOf(100),
     (turns) => calls.claimTurns({ ...terms, turns, budgetBytes: 1e7 }),
   );
-  await time(
+  await watch.time(
     "finish_turns of 1",
     10,
     () => claimed(1),
     (turns) => calls.finishTurns(turns.map(finishOf), []),
   );
-  await time(
+  await watch.time(
     "finish_turns of 100",
     50,
     () => claimed(100),
     (turns) => calls.finishTurns(turns.map(finishOf), []),
   );
-  await time(
+  await watch.time(
     "renew_leases of 100",
     50,
     () => claimed(100),
     (turns) => calls.renewLeases({ leaseMs: 60_000, turns }),
   );
-  await time(
+  await watch.time(
     "return_leases of 100",
     50,
     () => claimed(100),
     (turns) => calls.returnLeases(turns),
   );
-  await time(
+  await watch.time(
     "read_page",
     10,
     () => claimed(1),
@@ -158,10 +188,13 @@ async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
         budgetBytes: 1,
       }),
   );
-  const due = { environment, versions, limit: 500, deploymentName: "bench", deployment: "one" };
-  await time("list_due of 500", 50, none, () => calls.listDue(due));
-  await time("list_due of a new deployment", 250, none, () => calls.listDue({ ...due, isNew: true }));
-  await time(
+}
+
+async function timeScheduler(watch: Stopwatch, { calls, terms, now, deployment }: Among): Promise<void> {
+  const due = { ...deployment, versions: terms.versions, limit: 500 };
+  await watch.timeBare("list_due of 500", 50, () => calls.listDue(due));
+  await watch.timeBare("list_due of a new deployment", 250, () => calls.listDue({ ...due, isNew: true }));
+  await watch.time(
     "move_due of 500",
     100,
     async () => (await calls.listDue(due)).runs,
@@ -176,54 +209,64 @@ async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
         })),
       }),
   );
-  await time("send_signal", 10, none, () =>
+  await watch.timeBare("note_deployment", 10, () => calls.noteDeployment({ ...deployment, note: "seen" }));
+}
+
+async function timeVisits(watch: Stopwatch, { calls, nextWaiting }: Among): Promise<void> {
+  await watch.timeBare("send_signal", 10, () =>
     calls.sendSignal({ runId: nextWaiting(), signalId: randomUUID(), name: "go", encodedPayload: "0null" }),
   );
   const place = { path: "nothing", occurrence: 1, epoch: 0 };
-  await time("answer_callback", 10, none, () =>
+  await watch.timeBare("answer_callback", 10, () =>
     calls.answerCallback({ runId: nextWaiting(), ...place, outcome: "resolved", value: "0null" }),
   );
-  await time("read_callback", 10, none, () => calls.readCallback({ runId: nextWaiting(), ...place }));
-  await time("get_run by its own id", 10, none, () => calls.getRun({ workflow: "flow", id: "user-500000" }));
-  await time("get_history", 10, none, () => calls.getHistory({ runId: nextWaiting() }));
+  await watch.timeBare("read_callback", 10, () => calls.readCallback({ runId: nextWaiting(), ...place }));
+  await watch.timeBare("get_run by its own id", 10, () => calls.getRun({ workflow: "flow", id: "user-500000" }));
+  await watch.timeBare("get_history", 10, () => calls.getHistory({ runId: nextWaiting() }));
+}
+
+async function timeLists(watch: Stopwatch, { calls }: Among): Promise<void> {
   const page = { limit: 20, walk: 2_000 };
-  await time("list_runs", 20, none, () => calls.listRuns(page));
+  await watch.timeBare("list_runs", 20, () => calls.listRuns(page));
   for (const status of statuses)
-    await time(`list_runs of status ${status}`, 200, none, () => calls.listRuns({ ...page, status }));
-  await time("list_runs of a workflow", 20, none, () => calls.listRuns({ ...page, workflow: "flow" }));
-  await time("list_runs of a workflow that has none", 20, none, () => calls.listRuns({ ...page, workflow: "other" }));
-  await time("list_runs of a tag", 50, none, () => calls.listRuns({ ...page, tags: { group: "7" } }));
-  await time("list_runs of a tag that no run has", 50, none, () =>
+    await watch.timeBare(`list_runs of status ${status}`, 200, () => calls.listRuns({ ...page, status }));
+  await watch.timeBare("list_runs of a workflow", 20, () => calls.listRuns({ ...page, workflow: "flow" }));
+  await watch.timeBare("list_runs of a workflow that has none", 20, () =>
+    calls.listRuns({ ...page, workflow: "other" }),
+  );
+  await watch.timeBare("list_runs of a tag", 50, () => calls.listRuns({ ...page, tags: { group: "7" } }));
+  await watch.timeBare("list_runs of a tag that no run has", 50, () =>
     calls.listRuns({ ...page, tags: { group: "none" } }),
   );
   const parent = randomUUID();
-  await time("list_runs of a parent", 20, none, () => calls.listRuns({ ...page, parent }));
+  await watch.timeBare("list_runs of a parent", 20, () => calls.listRuns({ ...page, parent }));
   const [old, older] = [1764590400000 + 1_000_000_000, 1764590400000 + 990_000_000];
-  await time("list_runs created then", 20, none, () =>
+  await watch.timeBare("list_runs created then", 20, () =>
     calls.listRuns({ ...page, createdFrom: older, createdBefore: old }),
   );
-  await time("list_runs that ended then", 20, none, () =>
+  await watch.timeBare("list_runs that ended then", 20, () =>
     calls.listRuns({ ...page, endedFrom: older, endedBefore: old }),
   );
-  await time("list_runs of a version that no run has", 200, none, () =>
+  await watch.timeBare("list_runs of a version that no run has", 200, () =>
     calls.listRuns({ ...page, workflow: "flow", version: 2 }),
   );
-  await time("note_deployment", 10, none, () => calls.noteDeployment({ ...deployment, note: "seen" }));
+}
+
+async function timeOperators(watch: Stopwatch, { calls, terms: { environment, versions } }: Among): Promise<void> {
   const process = { environment, id: randomUUID(), door: "http://127.0.0.1:1", versions, gone: [], silentMs: 60_000 };
-  await time("note_process", 10, none, () => calls.noteProcess(process));
-  await time("diagnose", 1_000, none, () => calls.diagnose());
-  await time("prune_runs of 500", 200, none, () => calls.pruneRuns({ keepMs: 0, keepFailedMs: 0, limit: 500 }));
+  await watch.timeBare("note_process", 10, () => calls.noteProcess(process));
+  await watch.timeBare("diagnose", 1_000, () => calls.diagnose());
+  await watch.timeBare("prune_runs of 500", 200, () => calls.pruneRuns({ keepMs: 0, keepFailedMs: 0, limit: 500 }));
   const key = () => ({ keyId: randomUUID(), name: randomUUID(), scopes: ["read"] });
-  await time(
+  await watch.time(
     "create_key",
     10,
     async () => key(),
     (made) => calls.createKey(made),
   );
-  await time("list_keys", 10, none, () => calls.listKeys());
+  await watch.timeBare("list_keys", 10, () => calls.listKeys());
   // Reads the whole table, once, when an embedded database is opened.
-  await time("void_leases", 3_000, none, () => calls.voidLeases());
-  return times;
+  await watch.timeBare("void_leases", 3_000, () => calls.voidLeases());
 }
 
 const { values } = parseArgs({
