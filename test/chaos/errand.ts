@@ -59,98 +59,122 @@ const longestBodyMs = 200;
 /** `onBegin` is told of each body before anything else, so that not even one that dies at once is missed. */
 export function errandWorkflow(happen: Happen, onBegin: (runId: string, path: string) => void): Workflow {
   return errand.handler(async ({ input, step, run }) => {
-    const seen: string[] = [];
-    /** What a body does: it leaves its trace, and takes some time before and after. */
-    const act = (path: string, token: string | null = null) => {
-      const known = [...seen];
-      const ms = path === input.slow ? slowMs : Math.random() * longestBodyMs;
-      return async ({ attempt, idempotencyKey }: StepContext): Promise<string> => {
-        const value = `${path} ${randomUUID()}`;
-        onBegin(run.runId, path);
-        await delay(ms / 2);
-        const { pid } = process;
-        await happen({ runId: run.runId, path, attempt, idempotencyKey, pid, value, seen: known, token });
-        await delay(ms / 2);
-        return value;
-      };
-    };
-    /** The options of a step that is undone where the errand fails. An undo sees what its step saw, and does as much. */
-    const undone = (path: string) => {
-      if (!input.fails) return { retry };
-      const undo = act(undoPath(path));
-      return { retry, compensate: { run: (_: unknown, context: StepContext) => undo(context), retry } };
-    };
-    const see = <Result extends string>(result: Result): Result => {
-      seen.push(result);
-      return result;
-    };
-
-    const work = async () => {
-      const first = see(await step.run("first", act("first"), undone("first")));
-      const flakyBody = act("flaky");
-      const flaky = see(
-        await step.run(
-          "flaky",
-          async (context) => {
-            const value = await flakyBody(context);
-            if (context.attempt < 3) throw new Error("not yet");
-            return value;
-          },
-          { retry },
-        ),
-      );
-      await step.sleep("rest", "1s");
-      const taken: number[] = [];
-      for (const _ of notes) taken.push(await step.waitForSignal("note"));
-      const approval = await step.waitForCallback(
-        "approval",
-        async ({ token, ...context }) => {
-          await act("approval/announce", token)(context);
-        },
-        { retry },
-      );
-      see(approval.code);
-      const sent = await step.map(
-        "ship",
-        input.parcels,
-        async (_, { step, index }) => {
-          if (index === 0) await step.run("pack", act("ship[0]/pack"), undone("ship[0]/pack"));
-          return await step.run("send", act(`ship[${index}]/send`), { retry });
-        },
-        { maxConcurrency: 2 },
-      );
-      for (const one of sent) see(one);
-      const [left, right] = await Promise.all([
-        step.run("left", act("left"), undone("left")),
-        step.run("right", act("right"), undone("right")),
-        step.sleep("beside", "700ms"),
-      ]);
-      see(left);
-      see(right);
-      const hurry = see(
-        await step.race("hurry or late", [
-          ({ step }) => step.waitForSignal("hurry"),
-          async ({ step }) => {
-            await step.sleep("late", "1s");
-            return late;
-          },
-        ]),
-      );
-      const refused = await refusedBy(() =>
-        step.run("refused", () => {
-          throw new NonRetryableError("no");
-        }),
-      );
-      const last = see(await step.run("last", act("last"), { retry }));
-      if (input.fails) throw new NonRetryableError(failure);
-      return { first, flaky, notes: taken, approval: approval.code, sent, beside: [left, right], hurry, refused, last };
-    };
+    const bodies = new Bodies({ input, runId: run.runId, happen, onBegin });
     try {
-      return await work();
+      return await carryOut(step, input, bodies);
     } finally {
-      await step.cleanup("tidy", ({ step }) => step.run("tidy", act(tidy), { retry }));
+      await step.cleanup("tidy", ({ step }) => step.run("tidy", bodies.act(tidy), { retry }));
     }
   });
+}
+
+type ErrandStep = Parameters<Parameters<typeof errand.handler>[0]>[0]["step"];
+
+interface BodiesOptions {
+  readonly input: z.output<typeof Input>;
+  readonly runId: string;
+  readonly happen: Happen;
+  readonly onBegin: (runId: string, path: string) => void;
+}
+
+/** The bodies of one execution of the workflow. Each tells the world outside which results it has seen. */
+class Bodies {
+  readonly #options: BodiesOptions;
+  readonly #seen: string[] = [];
+
+  constructor(options: BodiesOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a body: it leaves its trace, and takes some time before and after. */
+  act(path: string, token: string | null = null): (context: StepContext) => Promise<string> {
+    const { input, runId, happen, onBegin } = this.#options;
+    const seen = [...this.#seen];
+    const ms = path === input.slow ? slowMs : Math.random() * longestBodyMs;
+    return async ({ attempt, idempotencyKey }) => {
+      const value = `${path} ${randomUUID()}`;
+      onBegin(runId, path);
+      await delay(ms / 2);
+      await happen({ runId, path, attempt, idempotencyKey, pid: process.pid, value, seen, token });
+      await delay(ms / 2);
+      return value;
+    };
+  }
+
+  /** The options of a step that is undone where the errand fails. An undo sees what its step saw, and does as much. */
+  undone(path: string) {
+    if (!this.#options.input.fails) return { retry };
+    const undo = this.act(undoPath(path));
+    return { retry, compensate: { run: (_: unknown, context: StepContext) => undo(context), retry } };
+  }
+
+  see<Result extends string>(result: Result): Result {
+    this.#seen.push(result);
+    return result;
+  }
+}
+
+async function carryOut(step: ErrandStep, input: z.output<typeof Input>, bodies: Bodies) {
+  const first = bodies.see(await step.run("first", bodies.act("first"), bodies.undone("first")));
+  const flaky = bodies.see(await step.run("flaky", failingTwice(bodies.act("flaky")), { retry }));
+  await step.sleep("rest", "1s");
+  const taken: number[] = [];
+  for (const _ of notes) taken.push(await step.waitForSignal("note"));
+  const approval = await step.waitForCallback(
+    "approval",
+    async ({ token, ...context }) => {
+      await bodies.act("approval/announce", token)(context);
+    },
+    { retry },
+  );
+  bodies.see(approval.code);
+  const sent = await ship(step, input.parcels, bodies);
+  const [left, right] = await Promise.all([
+    step.run("left", bodies.act("left"), bodies.undone("left")),
+    step.run("right", bodies.act("right"), bodies.undone("right")),
+    step.sleep("beside", "700ms"),
+  ]);
+  const beside = [bodies.see(left), bodies.see(right)];
+  const hurry = bodies.see(await hurryOrLate(step));
+  const refused = await refusedBy(() =>
+    step.run("refused", () => {
+      throw new NonRetryableError("no");
+    }),
+  );
+  const last = bodies.see(await step.run("last", bodies.act("last"), { retry }));
+  if (input.fails) throw new NonRetryableError(failure);
+  return { first, flaky, notes: taken, approval: approval.code, sent, beside, hurry, refused, last };
+}
+
+function failingTwice(body: (context: StepContext) => Promise<string>) {
+  return async (context: StepContext): Promise<string> => {
+    const value = await body(context);
+    if (context.attempt < 3) throw new Error("not yet");
+    return value;
+  };
+}
+
+async function ship(step: ErrandStep, parcels: readonly string[], bodies: Bodies): Promise<string[]> {
+  const sent = await step.map(
+    "ship",
+    parcels,
+    async (_, { step, index }) => {
+      if (index === 0) await step.run("pack", bodies.act("ship[0]/pack"), bodies.undone("ship[0]/pack"));
+      return await step.run("send", bodies.act(`ship[${index}]/send`), { retry });
+    },
+    { maxConcurrency: 2 },
+  );
+  return sent.map((one) => bodies.see(one));
+}
+
+async function hurryOrLate(step: ErrandStep): Promise<string> {
+  return await step.race("hurry or late", [
+    ({ step }) => step.waitForSignal("hurry"),
+    async ({ step }) => {
+      await step.sleep("late", "1s");
+      return late;
+    },
+  ]);
 }
 
 async function refusedBy(work: () => Promise<unknown>): Promise<string> {
