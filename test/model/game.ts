@@ -14,7 +14,7 @@ import { makePage, makeRenewal, makeReturn } from "./make-leases.ts";
 import { makeBatch, makeClaim, makeCrash, makeFinish, makeTurn } from "./make-turns.ts";
 import { makeAnswer, makeFlood, makeOperation, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
-import type { Wish } from "./wishes.ts";
+import type { SingleWish, Wish } from "./wishes.ts";
 
 /** Whether the due instants that stand in the tables must be known before. */
 export function seesTables({ kind }: Wish): boolean {
@@ -37,8 +37,7 @@ export function make(script: Script, wish: Wish): void {
   }
 }
 
-/** Makes a wish that is not made of others. */
-function makeOne(script: Script, wish: Exclude<Wish, { readonly kind: "turn" | "batch" | "tick" }>): void {
+function makeOne(script: Script, wish: SingleWish): void {
   switch (wish.kind) {
     case "start":
       makeStart(script, wish);

@@ -252,12 +252,13 @@ export interface TickWish {
   /** What happens between the tick's look and its move. */
   readonly meanwhile: readonly Wish[];
 }
-export type Wish =
+/** A wish that is made of others. */
+export type ComposedWish = TurnWish | BatchWish | TickWish;
+
+export type SingleWish =
   | StartWish
   | ClaimWish
   | FinishWish
-  | TurnWish
-  | BatchWish
   | CrashWish
   | SignalWish
   | AnswerWish
@@ -271,5 +272,6 @@ export type Wish =
   | OperateWish
   | AlarmWish
   | NoteWish
-  | TickWish
   | PlainWish;
+
+export type Wish = ComposedWish | SingleWish;
