@@ -138,6 +138,7 @@ describeSomePostgres(
           { name: "c", lookAt: next + hour },
         ]);
         expect(await due(elsewhere)).toEqual([{ name: "a", lookAt: next + hour }]);
+        expect((await fire([])).next).toBeNull();
         expect(await due({ namespace: "nobody's" })).toBe(null);
       });
 

@@ -6,7 +6,7 @@
 create or replace function layover.list_due_schedules(p jsonb, at timestamptz) returns json
 language plpgsql stable as $$
 declare
-  v_except constant text[] := array(select n from jsonb_array_elements_text(coalesce(p->'except', '[]')) as n);
+  v_except constant text[] := array(select n from jsonb_array_elements_text(p->'except') as n);
 begin
   return (
     select json_agg(json_build_object('name', v.name, 'lookAt', layover.to_ms(case when v.fires_at > at then v.fires_at

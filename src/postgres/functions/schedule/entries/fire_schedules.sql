@@ -59,6 +59,6 @@ begin
   end loop;
   perform layover.check_armed(p);
   return json_build_object('now', layover.to_ms(layover.now()), 'runs', v_runs, 'skips', v_skips, 'stopped', v_stopped, 'left', v_left,
-    'locked', v_locked, 'next', case when coalesce((p->>'listsNext')::boolean, false) then layover.list_due_schedules(
+    'locked', v_locked, 'next', case when (p->>'listsNext')::boolean then layover.list_due_schedules(
       p || jsonb_build_object('except', coalesce(p->'except', '[]') || v_locked), v_now) end);
 end $$;
