@@ -17,11 +17,12 @@ describeSomePostgres(
     /** Fires it at that instant, and answers what the call and the schedule say then, but for ids. */
     const fireAt = async (at: number) => {
       await stage.clock.set(at);
-      const { runs, skips } = await stage.onlooker.call("fire_schedules", {
+      const { runs, skips, stopped } = await stage.onlooker.call("fire_schedules", {
         ...{ names: ["a"], versions: { flow: [1] }, armed: [at + minute, at + 30 * hour] },
       });
       const schedule = await stage.onlooker.call("get_schedule", { name: "a" });
       const { fired, skipped, skippedInRow, lastSkip, lastAt, nextAt, lastRunId } = schedule;
+      expect(stopped).toEqual([]);
       if (runs.length > 0) expect(lastRunId).toBe(runs.at(-1)?.runId);
       const started = runs.map((run: { readonly at: number }) => run.at);
       return { started, skips, fired, skipped, skippedInRow, lastSkip, lastAt, nextAt };
