@@ -12,11 +12,13 @@ import type { Row, Session } from "../races/stage.ts";
 import { armed, branchesOf, call, type Move, runsOf, some } from "./hammer-ground.ts";
 import { peoplesMoves } from "./hammer-people.ts";
 import { movesOfSchedules } from "./hammer-schedules.ts";
+import { movesOfValues } from "./hammer-values.ts";
 
 /** All moves, by the function that they call. Where a function has several moves, its name is each one's first word. */
 export const moves: Readonly<Record<string, Move>> = {
   ...peoplesMoves,
   ...movesOfSchedules,
+  ...movesOfValues,
   void_leases: (session) => session.call("void_leases", {}),
   claim_turns: async (session, ground) => {
     await claim(session, some([...(await runsOf(ground)), ...(await branchesOf(ground))]));

@@ -70,6 +70,9 @@ export interface Answers {
   get_delivery: webhooks.WireDelivery | verbs.Unknown;
   list_deliveries: webhooks.ListDeliveriesAnswer;
   send_kept_signals: webhooks.KeptAnswer;
+  hold_values: { readonly outcome: "held" };
+  sweep_values: scheduler.SweepAnswer;
+  forget_values: { readonly outcome: "forgotten" };
 }
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
--- Deletes all rows of a run. There are no foreign keys, so a table whose rows belong to a run must stand here.
+-- Deletes all rows of a run. There are no foreign keys, so a table whose rows belong to a run must stand here. Its stored values are
+-- deleted by the next sweep after an hour (sweep_values).
 create or replace function layover.delete_rows(run uuid) returns void
 language plpgsql volatile as $$
 begin
@@ -14,5 +15,6 @@ begin
   delete from layover.epoch e where e.run_id = run;
   delete from layover.tag l where l.run_id = run;
   delete from layover.operation x where x.run_id = run;
+  update layover.stored_value o set look_at = layover.now() + interval '1 hour' where o.run_id = run; -- late calls are over by then
   delete from layover.run r where r.id = run;
 end $$;

@@ -69,6 +69,7 @@ begin
         case when v_given is not null then jsonb_build_object('given', v_given) end
       from layover.run r where r.id = v_new;
   perform layover.copy_history(v_run, s.epoch, v_new, 1, v_positions, null);
+  perform layover.share_values(v_run, v_new);
   perform layover.note_scheduled_run(v_new);
   insert into layover.tag (run_id, namespace, name, value)
     select v_new, l.namespace, l.name, l.value from layover.tag l where l.run_id = v_run;

@@ -1,0 +1,193 @@
+/** Rows of stored values: who holds which, and what a sweep finds, while others delete, fork or sweep. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { minute, noon, Run, terms } from "./runs.ts";
+import { type Session, stageOn } from "./stage.ts";
+
+const hour = 60 * minute;
+
+describeSomePostgres(
+  "stored values",
+  (database) => {
+    const stage = stageOn(database);
+    const namespace = "default";
+    const hold = (runId: string, ...keys: readonly string[]) =>
+      stage.onlooker.call("hold_values", { namespace, values: keys.map((key) => ({ runId, key, bytes: 7 })) });
+    const sweep = (by: Session = stage.onlooker, more: object = {}) =>
+      by.call("sweep_values", { namespace, limit: 10, ...more });
+    const forget = (keys: readonly string[], more: object = {}) =>
+      stage.onlooker.call("forget_values", { namespace, keys, ...more });
+    const rows = async () =>
+      (await stage.look("select key, run_id, bytes, look_at from layover.stored_value order by key, run_id")).map(
+        ({ key, run_id, look_at }) => ({
+          key,
+          runId: run_id,
+          lookAt: look_at instanceof Date ? look_at.getTime() : null,
+        }),
+      );
+    const started = async () => {
+      const run = new Run(stage, randomUUID());
+      await stage.onlooker.call("start_run", { runId: run.id, workflow: "flow", version: 1, encodedInput: "0null" });
+      return run;
+    };
+    const remove = (run: Run, by: Session = stage.onlooker) =>
+      by.call("delete_run", { runId: run.id, callId: randomUUID() });
+    const end = async (run: Run) => {
+      await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns: [run.toClaim({ token: "end" })] });
+      await run.finish(stage.onlooker, { token: "end", next: "completed", value: "0null" });
+    };
+
+    test("are looked at an hour after they were held, and no sooner", async () => {
+      const [run, nobody] = [await started(), randomUUID()];
+      await hold(run.id, "a");
+      await hold(nobody, "b");
+      expect(await sweep()).toEqual({ keys: [], isMore: false, nextAt: noon + hour });
+      await stage.clock.set(noon + hour);
+      expect(await sweep()).toEqual({ keys: ["b"], isMore: false, nextAt: noon + hour + 10 * minute });
+      expect(await rows()).toEqual([
+        { key: "a", runId: run.id, lookAt: null },
+        { key: "b", runId: nobody, lookAt: noon + hour + 10 * minute },
+      ]);
+    });
+
+    test("are held once, however often the call comes", async () => {
+      const run = await started();
+      await hold(run.id, "a", "b");
+      await hold(run.id, "b", "a");
+      expect((await rows()).map(({ key }) => key)).toEqual(["a", "b"]);
+    });
+
+    test("are forgotten if no run is there that holds them, in their own namespace", async () => {
+      const [run, nobody] = [await started(), randomUUID()];
+      await hold(run.id, "a");
+      await hold(nobody, "b", "c");
+      await forget(["b"], { namespace: "elsewhere" });
+      await forget(["a", "b"]);
+      expect((await rows()).map(({ key }) => key)).toEqual(["a", "c"]);
+    });
+
+    test("are found a page at a time, in their own namespace", async () => {
+      await hold(randomUUID(), "a", "b", "c");
+      await stage.clock.set(noon + hour);
+      expect(await sweep(stage.onlooker, { namespace: "elsewhere" })).toEqual({
+        keys: [],
+        isMore: false,
+        nextAt: null,
+      });
+      const first = await sweep(stage.onlooker, { limit: 2 });
+      expect(first).toMatchObject({ isMore: true, nextAt: noon + hour });
+      expect(first.keys).toHaveLength(2);
+      expect((await sweep(stage.onlooker, { limit: 2 })).keys).toHaveLength(1);
+    });
+
+    test("of a run that is deleted are due an hour later", async () => {
+      const [run, other] = [await started(), await started()];
+      for (const { id } of [run, other]) await hold(id, `of ${id}`);
+      await stage.clock.set(noon + hour);
+      await sweep();
+      await end(run);
+      await remove(run);
+      expect(await rows()).toEqual(
+        [
+          { key: `of ${run.id}`, runId: run.id, lookAt: noon + 2 * hour },
+          { key: `of ${other.id}`, runId: other.id, lookAt: null },
+        ].sort((one, another) => (one.key < another.key ? -1 : 1)),
+      );
+    });
+
+    describe("that two runs hold", () => {
+      const forked = async () => {
+        const run = await started();
+        await hold(run.id, "a");
+        await end(run);
+        const { runId } = await stage.onlooker.call("fork_run", { runId: run.id, armed: [noon + minute] });
+        return { run, fork: new Run(stage, runId ?? "") };
+      };
+
+      test("stay for the second one, whichever goes first, and go with the last", async () => {
+        const { run, fork } = await forked();
+        expect((await rows()).map(({ runId }) => runId).sort()).toEqual([run.id, fork.id].sort());
+        await remove(run);
+        await stage.clock.set(noon + hour);
+        expect((await sweep()).keys).toEqual([]);
+        expect(await rows()).toEqual([{ key: "a", runId: fork.id, lookAt: null }]);
+        await end(fork);
+        await remove(fork);
+        await stage.clock.set(noon + 2 * hour);
+        expect((await sweep()).keys).toEqual(["a"]);
+      });
+
+      test("that are both gone are answered once", async () => {
+        const { run, fork } = await forked();
+        await end(fork);
+        await remove(run);
+        await remove(fork);
+        await stage.clock.set(noon + hour);
+        expect((await sweep()).keys).toEqual(["a"]);
+        expect(await rows()).toHaveLength(1);
+      });
+
+      test("stay if the fork waits for the deletion, or the deletion for the fork", async () => {
+        const run = await started();
+        await hold(run.id, "a");
+        await end(run);
+        const [made] = await stage.collide({
+          first: (session) => session.call("fork_run", { runId: run.id, armed: [noon + minute] }),
+          second: (session) => remove(run, session),
+        });
+        await stage.clock.set(noon + hour);
+        expect((await sweep()).keys).toEqual([]);
+        expect(await rows()).toEqual([{ key: "a", runId: made.runId, lookAt: null }]);
+      });
+    });
+
+    test("are swept by one at a time: the second sweep leaves all to the first", async () => {
+      await hold(randomUUID(), "a");
+      await stage.clock.set(noon + hour);
+      const first = await stage.session("first");
+      await first.begin();
+      expect((await sweep(first)).keys).toEqual(["a"]);
+      expect(await sweep()).toEqual({ keys: [], isMore: false, nextAt: null });
+      await first.end("commit");
+      expect((await sweep()).keys).toEqual([]);
+    });
+
+    test("that somebody deletes at this moment are left to the next sweep, which waits for nobody", async () => {
+      const run = await started();
+      await hold(run.id, "a");
+      await hold(randomUUID(), "b");
+      await end(run);
+      await stage.clock.set(noon + hour);
+      const person = await stage.session("person");
+      await person.begin();
+      await remove(run, person);
+      const sweeper = await stage.session("sweeper");
+      await sweeper.query("set lock_timeout = '5s'");
+      expect((await sweep(sweeper)).keys).toEqual(["b"]);
+      await person.end("commit");
+      await stage.clock.set(noon + 2 * hour);
+      expect((await sweep()).keys.toSorted()).toEqual(["a", "b"]);
+    });
+
+    test.each(["hold_values", "sweep_values", "forget_values"] as const)(
+      "are left alone by a %s that comes too late",
+      async (name) => {
+        const nobody = randomUUID();
+        await hold(nobody, "a");
+        await stage.clock.set(noon + hour);
+        const before = await rows();
+        const call = {
+          namespace,
+          notAfter: noon,
+          limit: 10,
+          keys: ["a"],
+          values: [{ runId: nobody, key: "b", bytes: 1 }],
+        };
+        await expect(stage.onlooker.call(name, call)).rejects.toMatchObject({ code: "LO002" });
+        expect(await rows()).toEqual(before);
+      },
+    );
+  },
+  { perTest: true },
+);
