@@ -20,7 +20,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Query {
   /** Carries out the transaction of a step. Undefined: this way to the database has none. */
   readonly transact?: Transact | undefined;
-  /** Encrypts what is stored (`layover/encryption`). Undefined: it is stored as it is. */
+  /** Encrypts what is stored (`layover/encryption`), or keeps large values elsewhere (`layover/store`). Undefined: it is stored as it is. */
   readonly sealing?: Sealing | undefined;
   (text: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
   /**
@@ -32,9 +32,23 @@ export interface Query {
 
 /** Seals the values of what is sent to a function of SQL, and opens those of its answer. `name`: that of the function. */
 export interface Sealing {
-  seal<Call extends { readonly namespace: string }>(name: string, call: Call): Promise<Call>;
+  /** Where large values are kept instead of in the database (`layover/store`). Undefined: none is. */
+  readonly store?: LargeValues | undefined;
+  /** Makes one that seals what the other one has sealed. Undefined: the other one takes its place. */
+  readonly upon?: ((other: Sealing) => Sealing) | undefined;
+  /** `query`: for what the database must know before. */
+  seal<Call extends { readonly namespace: string }>(name: string, call: Call, query: Query): Promise<Call>;
   /** Opens all values of an answer. A value that cannot be opened is answered as a text that says why, and that is no value. */
   open<Answer>(name: string, call: { readonly namespace: string }, answer: Answer): Promise<Answer>;
+}
+
+export interface LargeValues {
+  /** Larger values are kept there, in bytes of stored text in UTF-8. */
+  readonly above: number;
+  /** The most bytes of one value, as stored text in UTF-8. */
+  readonly mostBytes: number;
+  /** Deletes values that no run holds. What is not there is deleted. */
+  delete(keys: readonly string[]): Promise<void>;
 }
 
 /** The transaction of a `step.transaction`, by your database's driver. It works until the body ends. */

@@ -169,6 +169,7 @@ export class Invocation {
         number,
         isInterrupted: wanted.isAtMostOnce === true && (begun === name || number > wanted.retry.maxAttempts),
         isExhausted: beginnings >= defaults.maxBeginnings,
+        mostBytes: loaded.room.valueBytes,
         longestMs: longestStepMs ?? Number.POSITIVE_INFINITY,
         bodies: this.context.bodies,
         place: `${runId}/${epoch}/${place}`,

@@ -3,7 +3,7 @@
  * calls/call-sender.ts, which has the SQL text of all but one (calls/client-calls.ts, for a start within a user's
  * transaction). Other SQL text is that of `migrate`, its checks and the drivers.
  */
-import type { Query } from "../core/ports.ts";
+import type { LargeValues, Query } from "../core/ports.ts";
 import type { Alarms } from "./alarms.ts";
 import { CallSender, type CallsOptions } from "./calls/call-sender.ts";
 import { type ClientCalls, clientCalls } from "./calls/client-calls.ts";
@@ -19,6 +19,8 @@ export interface Calls extends TurnCalls, SchedulerCalls, ClientCalls, OperatorC
   readonly endpoint: string;
   /** Carries out the transaction of a step. Undefined: the database's driver has none. */
   readonly transact: Query["transact"];
+  /** Where large values are kept. Undefined: in the database, as all others. */
+  readonly store: LargeValues | undefined;
   /** Answers the database's time, and asks for it if no answer has told it yet. */
   now(): Promise<number>;
   /** Does the same for a call that makes a run. Where that must be armed, arming begins meanwhile. */
@@ -44,6 +46,9 @@ function callsOf(sender: CallSender): Calls {
     },
     get transact() {
       return sender.transact;
+    },
+    get store() {
+      return sender.store;
     },
     now: () => sender.now(),
     nowForNewRun: () => sender.nowArming(),

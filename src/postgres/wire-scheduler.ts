@@ -213,6 +213,14 @@ export interface PruneAnswer {
   readonly isMore: boolean;
 }
 
+export interface SweepAnswer {
+  readonly keys: readonly string[];
+  /** Whether another call would find more at once. */
+  readonly isMore: boolean;
+  /** When there is something to look at again. Null: never. */
+  readonly nextAt: number | null;
+}
+
 export interface Move {
   readonly runId: string;
   /** The due instant that the scheduler has read. If the run has another one by now, it is left alone. */

@@ -125,13 +125,29 @@ export abstract class Mortal {
   #sealing(sealing: Sealing): Sealing {
     const atWork = async <Result>(working: Promise<Result>): Promise<Result> => {
       this.resting += 1;
-      const result = await working;
-      if (this.isDead) return new Promise(() => {});
-      this.resting -= 1;
-      return result;
+      try {
+        return await working;
+      } finally {
+        if (this.isDead) await new Promise(() => {});
+        this.resting -= 1;
+      }
     };
+    /** A statement amid the work waits at its port, as any other. */
+    const passing = (query: Query): Query =>
+      Object.assign(
+        async (...call: Parameters<Query>) => {
+          this.resting -= 1;
+          try {
+            return await query(...call);
+          } finally {
+            this.resting += 1;
+          }
+        },
+        { endpoint: query.endpoint },
+      );
     return {
-      seal: (name, call) => atWork(sealing.seal(name, call)),
+      store: sealing.store,
+      seal: (name, call, query) => atWork(sealing.seal(name, call, passing(query))),
       open: (name, call, answer) => atWork(sealing.open(name, call, answer)),
     };
   }

@@ -1,6 +1,8 @@
 /** What a world is made of, and what a test may do to its calls. */
 import type { Schedule, Workflow } from "layover";
-import type { EncryptionKeys } from "layover/encryption";
+import { type EncryptionKeys, encrypted } from "layover/encryption";
+import { type StoreOptions, withStore } from "layover/store";
+import type { Query } from "../../src/core/ports.ts";
 import type { Port } from "./mortal.ts";
 import type { ProcessOptions } from "./process.ts";
 
@@ -34,7 +36,9 @@ export interface WorldOptions
   readonly workflows: readonly Workflow[];
   readonly schedules?: readonly Schedule[];
   /** Encrypts. Default: nothing is encrypted. */
-  readonly keys?: EncryptionKeys;
+  readonly keys?: EncryptionKeys | undefined;
+  /** Keeps large values. Default: the database does. */
+  readonly values?: StoreOptions | undefined;
   readonly seed?: number;
   /** Whatever may happen next happens in a random order. Default: as it came, one invocation after the other. */
   readonly isShuffled?: boolean;
@@ -56,4 +60,10 @@ export interface WorldOptions
   readonly endpoint?: string;
   /** Two worlds of the same number and seed have the same ids; so one must have ended before. */
   readonly number?: number;
+}
+
+/** The database as the options have it: encrypted, with a store, or as it is. */
+export function wrapped(query: Query, { keys, values }: Pick<WorldOptions, "keys" | "values">): Query {
+  const sealed = keys === undefined ? query : encrypted(query, keys);
+  return values === undefined ? sealed : withStore(sealed, values);
 }

@@ -11,7 +11,6 @@
  */
 
 import type { Contract, Duration, InputOf, Run, SignalsOf } from "layover";
-import { encrypted } from "layover/encryption";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import { Client } from "../../src/client/over-postgres/client.ts";
 import type { RunView } from "../../src/client/run-view.ts";
@@ -31,7 +30,7 @@ import type { Waiting } from "./mortal.ts";
 import { type Delivery, Platform } from "./platform.ts";
 import { bare, Process } from "./process.ts";
 import { Watch } from "./watch.ts";
-import type { Fate, PortCall, WorldOptions } from "./world-options.ts";
+import { type Fate, type PortCall, type WorldOptions, wrapped } from "./world-options.ts";
 
 const beginning = Date.UTC(2026, 0, 1, 12);
 const defaultMostEvents = 50_000;
@@ -124,7 +123,7 @@ export class World {
     this.#watch = new Watch(database.pool, this.namespace);
     this.#reader = new Client({
       calls: makeCalls({
-        query: options.keys === undefined ? database.query : encrypted(database.query, options.keys),
+        query: wrapped(database.query, options),
         namespace: this.namespace,
         alarm: async () => {},
       }),
@@ -458,8 +457,8 @@ export class World {
     this.#born += 1;
     const { workflows, schedules, deployment, keys } = this.#options.beside?.[index - 1] ?? this.#options;
     const { hasNoAddress, timeOfDay, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
-    const { telemetry } = this.#options;
-    const query = keys === undefined ? this.#database.query : encrypted(this.#database.query, keys);
+    const { telemetry, values } = this.#options;
+    const query = wrapped(this.#database.query, { keys, values });
     return new Process({
       workflows,
       schedules,

@@ -69,7 +69,7 @@ export class Callbacks {
 
   /** @throws LayoverError `unknown_callback`, `invalid_payload`, `callback_conflict`, `callback_expired` */
   async resolve(ref: CallbackRef, value: unknown, contract: Contract): Promise<void> {
-    await this.#answer(ref, "resolved", await encodedAnswer(contract, ref, value, this.#context.limits.valueBytes));
+    await this.#answer(ref, "resolved", await encodedAnswer(contract, ref, value, this.#context.valueBytes));
   }
 
   /** @throws LayoverError as `resolve` */

@@ -24,6 +24,8 @@ export interface ClientContextOptions {
 export class ClientContext {
   readonly calls: Calls;
   readonly limits: Limits;
+  /** The most bytes of an input, a result or an answer, which a store may keep. A signal may have `limits.valueBytes`. */
+  readonly valueBytes: number;
   readonly host: WallClock;
   readonly traceparent: () => string | undefined;
   readonly #dispatch: Dispatch;
@@ -32,6 +34,7 @@ export class ClientContext {
   constructor({ calls, dispatch, limits, host = hostClock, traceparent, onError = () => {} }: ClientContextOptions) {
     this.calls = calls;
     this.limits = { ...defaultLimits, ...limits };
+    this.valueBytes = limits?.valueBytes ?? calls.store?.mostBytes ?? defaultLimits.valueBytes;
     this.host = host;
     this.traceparent = traceparent ?? (() => undefined);
     this.#dispatch = limited(dispatch, host);

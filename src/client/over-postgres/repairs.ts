@@ -17,11 +17,11 @@ import { type ClientContext, found } from "./client-context.ts";
 import { translated } from "./failure.ts";
 
 export async function retry(context: ClientContext, runId: string, options: RetryOptions): Promise<RepairReceipt> {
-  return receiptOf(await repair(context, "retry", await retryCall(runId, options, context.limits.valueBytes)));
+  return receiptOf(await repair(context, "retry", await retryCall(runId, options, context.valueBytes)));
 }
 
 export async function restart(context: ClientContext, runId: string, options: RestartOptions): Promise<RepairReceipt> {
-  return receiptOf(await repair(context, "restart", await restartCall(runId, options, context.limits.valueBytes)));
+  return receiptOf(await repair(context, "restart", await restartCall(runId, options, context.valueBytes)));
 }
 
 export async function planRestart(
@@ -29,7 +29,7 @@ export async function planRestart(
   runId: string,
   options: RestartOptions,
 ): Promise<RestartPlan> {
-  const call = await restartCall(runId, options, context.limits.valueBytes);
+  const call = await restartCall(runId, options, context.valueBytes);
   const answer = await repair(context, "restart", { ...call, dryRun: true });
   if (answer.outcome !== "would_restart") throw unexpected(answer);
   const { kept, dropped, records } = answer;
@@ -37,8 +37,7 @@ export async function planRestart(
 }
 
 export async function fork(context: ClientContext, runId: string, options: ForkOptions): Promise<ForkReceipt> {
-  const { limits } = context;
-  const call = await forkCall(runId, options, { maxBytes: limits.valueBytes, now: () => context.nowForNewRun() });
+  const call = await forkCall(runId, options, { maxBytes: context.valueBytes, now: () => context.nowForNewRun() });
   const answer = await repair(context, "fork", call);
   if (answer.outcome !== "forked") throw unexpected(answer);
   return { runId: answer.runId, outcome: answer.outcome };

@@ -78,14 +78,13 @@ export class Starts {
   }
 
   #callOf(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
-    const { limits } = this.#context;
     const traceparent = options.traceparent ?? this.#context.traceparent();
     return startCall(
       contract,
       input,
       { ...options, traceparent },
       {
-        maxBytes: limits.valueBytes,
+        maxBytes: this.#context.valueBytes,
         now: () => this.#context.nowForNewRun(),
       },
     );

@@ -10,7 +10,8 @@
  *
  * `3sensitive.` and one of these: nobody is shown the value, only the code of the workflow gets it.
  *
- * `0` is plain JSON, as somebody writes it in SQL. `2sealed.` is encrypted, and opened before it comes here (layover/encryption). `!`
+ * `0` is plain JSON, as somebody writes it in SQL. `2sealed.` is encrypted, and `2stored.` names a value in a store: both are
+ * opened before they come here (layover/encryption, layover/store). `!`
  * stands for what could not be opened, and says why; it is never stored.
  *
  * Kept: all of JSON; `undefined`, NaN, ±Infinity, -0, bigint; Date, Map, Set, URL, Uint8Array, ArrayBuffer
@@ -84,13 +85,13 @@ export function decode(text: string, options: DecodeOptions = {}): unknown {
     throw undecodable(
       what,
       json,
-      "Give `encrypted` the keys with which it was encrypted; or export the run with its secrets.",
+      "Give `encrypted` its keys, and `withStore` its store; or export the run with its secrets.",
     );
-  if (text.startsWith(sealedMark))
+  if (text.startsWith("2"))
     throw undecodable(
       what,
-      "it is encrypted",
-      "Give this deployment `encrypted(…)` of layover/encryption, with its keys.",
+      "it is encrypted, or kept in a store",
+      "Give this deployment `encrypted(…)` or `withStore(…)`, as the others have it.",
     );
   const why = text === "" ? "its text is empty" : `its format ${JSON.stringify(text.slice(0, 1))} is unknown here`;
   throw undecodable(what, why, "Deploy the version of layover that wrote it, or a newer one.");

@@ -51,6 +51,11 @@ export function fromStored(text: string, what = "the stored value"): unknown {
   return decode(text, { what });
 }
 
+/** Whether a text has to be opened or fetched before it is read (layover/encryption, layover/store). */
+export function isElsewhere(text: string): boolean {
+  return text.startsWith("2");
+}
+
 /** Whether a text is encrypted (layover/encryption), so that it must be opened before it is read. */
 export function isSealed(text: string): boolean {
   return text.startsWith(sealedMark);

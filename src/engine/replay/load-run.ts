@@ -6,6 +6,7 @@ import { isSensitive } from "../../core/contract/sensitive.ts";
 import type { Log, Step } from "../../core/contract/step.ts";
 import { storedInput } from "../../core/contract/stored-input.ts";
 import { LayoverError } from "../../core/errors.ts";
+import type { LargeValues } from "../../core/ports.ts";
 import { Execution } from "../../core/replay/execution.ts";
 import { Segments } from "../../core/replay/segments.ts";
 import { makeStep } from "../../core/replay/steps.ts";
@@ -15,9 +16,12 @@ import type { LogLevel, TraceRef } from "../events.ts";
 import { defaults, type EngineOptions } from "../options.ts";
 import type { Registry } from "../registry.ts";
 import { LoadedRun } from "./loaded-run.ts";
+import { Room } from "./room.ts";
 
 /** The part of the engine's options that a replay uses. The rest is for carrying out steps. */
-export type LoadOptions = Pick<EngineOptions, "atRest" | "sealCallback" | "onEvent" | "onDemand">;
+export type LoadOptions = Pick<EngineOptions, "atRest" | "sealCallback" | "onEvent" | "onDemand"> & {
+  readonly calls?: { readonly store: LargeValues | undefined };
+};
 
 /**
  * Begins a handler at its first rest.
@@ -37,7 +41,8 @@ export async function loadRun(
 ): Promise<LoadedRun> {
   const { runId, epoch, run, handedPosition } = claimed;
   const { contract } = workflow;
-  const madeInput = await inputMadeByCode(run, registry, contract);
+  const room = new Room(options.calls?.store);
+  const madeInput = await inputMadeByCode(run, registry, contract, room);
   const storedText = madeInput ?? run.input;
   const input = await inputOf(storedText, madeInput !== undefined || run.isInputParsed, contract);
   const { createdAt } = run;
@@ -58,6 +63,7 @@ export async function loadRun(
     origin: { createdAt, traceparent: run.traceparent },
     handedPosition,
     bytes: storedText.length,
+    room,
     madeInput,
   });
   loaded.trace = claimed.trace;
@@ -95,7 +101,7 @@ function stepOf(options: LoadOptions, loaded: LoadedRun): Step {
     seed: (text) => loaded.seed(text),
     keySeed: (text, recordedAt) => loaded.keySeed(text, recordedAt),
     callbackEpoch: () => (epoch === 0 ? undefined : segments.callbackEpochAt(execution.position, runId)),
-    encodeInput: (next) => storedInput(contract, next),
+    encodeInput: (next) => storedInput(contract, next, { maxBytes: loaded.room.valueBytes }),
     sealCallback: (callback) =>
       sealCallback(options, {
         ...callback,
@@ -123,6 +129,7 @@ async function inputMadeByCode(
   { isInputParsed, scheduled }: WireRun,
   registry: Pick<Registry, "findSchedule">,
   contract: Contract,
+  { valueBytes: maxBytes }: Room,
 ): Promise<string | undefined> {
   if (isInputParsed || scheduled?.computesInput !== true) return undefined;
   const { schedule, at, firedAt } = scheduled;
@@ -137,6 +144,7 @@ async function inputMadeByCode(
     return await storedInput(
       contract,
       declared.input({ schedule, scheduledAt: new Date(at), firedAt: new Date(firedAt) }),
+      { maxBytes },
     );
   } catch (cause) {
     if (cause instanceof LayoverError && cause.code === "invalid_input") throw cause;

@@ -15,6 +15,7 @@ import type { ClaimedRun, Saying, WireRecord } from "../../postgres/wire.ts";
 import type { Mistake, TraceRef } from "../events.ts";
 import type { EngineOptions } from "../options.ts";
 import type { Origin } from "../telemetry.ts";
+import { Room } from "./room.ts";
 
 /** A body that runs on the handler's closures. */
 export interface BodyAtWork {
@@ -30,6 +31,7 @@ export class LoadedRun {
   readonly execution: Execution;
   readonly segments: Segments;
   readonly origin: Origin;
+  readonly room: Room;
   /** The span of the turn under way. */
   trace: TraceRef | undefined;
   readonly #rows = new Map<string, number | undefined>();
@@ -55,6 +57,7 @@ export class LoadedRun {
     readonly origin?: Origin;
     readonly handedPosition: number;
     readonly bytes: number;
+    readonly room?: Room;
     readonly madeInput?: string | undefined;
   }) {
     this.runId = given.runId;
@@ -63,6 +66,7 @@ export class LoadedRun {
     this.execution = given.execution;
     this.segments = given.segments;
     this.origin = given.origin ?? { createdAt: given.execution.now, traceparent: null };
+    this.room = given.room ?? new Room(undefined);
     this.#handedPosition = given.handedPosition;
     this.#bytes = given.bytes;
     this.#madeInput = given.madeInput;

@@ -65,6 +65,9 @@ export interface ReplayOptions extends Omit<LoadOptions, "onDemand"> {
   readonly tellsLines?: boolean;
 }
 
+/** What was stored once is not too large. */
+const boundless = { above: 0, mostBytes: Number.POSITIVE_INFINITY, delete: async () => {} };
+
 export async function replayStored(
   workflow: Workflow,
   stored: StoredRun,
@@ -79,7 +82,12 @@ export async function replayStored(
   let loaded: LoadedRun;
   try {
     const given = { ...claimed, handedPosition: Math.max(stored.handedPosition, 0) };
-    loaded = await loadRun({ sealCallback, ...options, onDemand }, registry, workflow, given);
+    loaded = await loadRun(
+      { sealCallback, calls: { store: boundless }, ...options, onDemand },
+      registry,
+      workflow,
+      given,
+    );
   } catch (error) {
     return unloaded(error, stored, asked);
   }

@@ -16,6 +16,7 @@ import { lookEvents } from "./look-events.ts";
 import { Mover } from "./mover.ts";
 import { prune } from "./prune.ts";
 import { noteDeployment } from "./schedules.ts";
+import { sweep } from "./sweep.ts";
 import { type MostOfTick, TickBudget } from "./tick-budget.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
@@ -265,6 +266,7 @@ class Tick {
     const { calls, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
     await this.#moveLocked(looksAtAll);
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs, retention }));
+    await sweep(this.#context, this.#limit);
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
     if (this.#isComplete && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
     const hasSeenAll = looksAtAll && this.#isComplete;

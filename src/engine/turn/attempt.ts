@@ -23,6 +23,8 @@ export interface Attempt {
   readonly isExhausted: boolean;
   /** The longest timeout that a step may have on this host. One with a longer one fails without being run. */
   readonly longestMs: number;
+  /** The most bytes that its result may take, as stored text. */
+  readonly mostBytes: number;
   /** The bodies at work in this process, and this one's place among them. No two of one place run at a time. */
   readonly bodies: Bodies;
   readonly place: string;
@@ -90,6 +92,7 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
       toStored(await runBody(attempt, endRun, client), {
         what: `the result of step "${placeName(demand)}"`,
         isSensitive: attempt.body.isSensitive,
+        maxBytes: attempt.mostBytes,
       });
     if (attempt.transact !== undefined)
       return { kind: "committed", answer: await attempt.transact(work, beganAt), beganAt, endedAt: now() };

@@ -22,7 +22,7 @@ export interface Ending {
   readonly failure?: Failure;
 }
 
-export async function describeEnd({ execution, workflow }: LoadedRun): Promise<Ending> {
+export async function describeEnd({ execution, workflow, room }: LoadedRun): Promise<Ending> {
   const { closing, ending, outcome } = execution;
   if (ending !== undefined && outcome?.kind === "undone") return undone(ending, outcome.failed);
   const { contract } = workflow;
@@ -36,7 +36,7 @@ export async function describeEnd({ execution, workflow }: LoadedRun): Promise<E
     const terms = { what: "the run's result", isSensitive: isSensitive(contract, "output") };
     const value =
       output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", ...terms });
-    return { next: "completed", value: toStored(value, terms) };
+    return { next: "completed", value: toStored(value, { ...terms, maxBytes: room.valueBytes }) };
   } catch (error) {
     return failed(error);
   }

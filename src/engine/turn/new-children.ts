@@ -38,7 +38,7 @@ export async function newChildren(
     if (!slots.hasRoomFor(demand)) continue;
     let input: string;
     try {
-      input = await storedInput(wanted.contract, wanted.input);
+      input = await storedInput(wanted.contract, wanted.input, { maxBytes: loaded.room.valueBytes });
     } catch (error) {
       return { children: [], isMore: false, failed: { demand, error } };
     }

@@ -4,7 +4,6 @@ import { toStored } from "../../core/codec/stored-value.ts";
 import { type CallbackPlace, type Demand, placeName } from "../../core/replay/demand.ts";
 import type { Offer } from "../../core/replay/offers.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
-import { utf8Size } from "../../core/utf8-size.ts";
 import type { Pace } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, NewRecord, Place } from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
@@ -228,7 +227,7 @@ export class RunTurn {
     const { kind, isFailure = false, value = null, attempts = 1 } = entry;
     const at = recordTime(this.#options.now(), execution, this.#claimed);
     this.#records.push({ ...entry, path, occurrence, at });
-    this.#bytes += utf8Size(value ?? "");
+    this.#bytes += this.#loaded.room.bytesOf(value ?? "");
     await execution.hand({ kind, path, occurrence, isFailure, value, recordedAt: at, attempts });
   }
 

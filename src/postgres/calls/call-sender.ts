@@ -4,7 +4,7 @@
  * by `call`, which arms nothing, and so do the moves of a tick, which has armed before. Each call names the instant after
  * which it must not take effect. It is sent again when nobody knows what became of it (every function is repeatable).
  */
-import { type Alarm, type HostClock, type Query, QueryError, type Row } from "../../core/ports.ts";
+import { type Alarm, type HostClock, type LargeValues, type Query, QueryError, type Row } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
 import { callMs, type Pace } from "../../core/waking.ts";
 import { Alarms } from "../alarms.ts";
@@ -87,6 +87,11 @@ export class CallSender {
     return this.#query.transact;
   }
 
+  /** Where large values are kept. Undefined: in the database, as all others. */
+  get store(): LargeValues | undefined {
+    return this.#query.sealing?.store;
+  }
+
   /** Sends a call once, within a transaction. It asks nothing outside of that, where the time is known. */
   async once<Answer>(
     name: string,
@@ -107,7 +112,7 @@ export class CallSender {
   ): Promise<Answer> {
     const { sealing } = this.#query;
     if (sealing === undefined) return answerOf<Answer>(await send(call));
-    return await sealing.open(name, call, answerOf<Answer>(await send(await sealing.seal(name, call))));
+    return await sealing.open(name, call, answerOf<Answer>(await send(await sealing.seal(name, call, this.#query))));
   }
 
   /** Makes the sender of the holder of this API key. Once it is revoked, calls of verbs are refused (LO005). */
@@ -198,7 +203,7 @@ export class CallSender {
     const text = call === undefined ? `select layover.${name}() as answer` : textOf(name);
     const { sealing } = this.#query;
     const all = { ...this.common, ...call };
-    const sent = sealing === undefined ? all : await sealing.seal(name, all);
+    const sent = sealing === undefined ? all : await sealing.seal(name, all, this.#query);
     const parameters = call === undefined ? [] : [JSON.stringify(sent)];
     const begun = this.#host.monotonic();
     for (let pauseMs = 50, sends = 1; ; pauseMs *= 4, sends += 1) {

@@ -34,6 +34,16 @@ export function schedulerCalls(sender: CallSender) {
       return sender.call("prune_runs", call);
     },
 
+    /** Answers the keys of stored values that no run holds. */
+    sweepValues(call: { readonly limit: number }): Promise<scheduler.SweepAnswer> {
+      return sender.call("sweep_values", call);
+    },
+
+    /** Forgets stored values that the store has deleted. */
+    forgetValues(call: { readonly keys: readonly string[] }): Promise<{ readonly outcome: "forgotten" }> {
+      return sender.call("forget_values", call);
+    },
+
     /**
      * Fires schedules that are due. `lookAt`: the instants of `list_due` for them. Nobody dispatches a schedule after the
      * call, so instants that come too soon to be relied on are armed as well. If one of them rings before the commit, the

@@ -25,5 +25,5 @@ export type { EncryptionKeys } from "./keys.ts";
 export function encrypted<Database extends Query>(database: Database, keys: EncryptionKeys): Database & Query {
   const sealing = new Sealer(new KeyRing(keys));
   const send: Query = Object.assign((...call: Parameters<Query>) => database(...call), { endpoint: database.endpoint });
-  return Object.assign(send, database, { sealing });
+  return Object.assign(send, database, { sealing: database.sealing?.upon?.(sealing) ?? sealing });
 }

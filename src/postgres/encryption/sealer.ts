@@ -6,7 +6,7 @@ import { type About, open, seal, sealedWithin } from "./envelope.ts";
 import type { KeyRing } from "./keys.ts";
 import { samenessOf } from "./sameness.ts";
 import { answers, calls } from "./shapes.ts";
-import { type Met, type Walked, walk } from "./walk.ts";
+import { type Met, noteUnreadable, replaced, walk } from "./walk.ts";
 
 /** SQL keeps 2,000 characters of why a run does not get on. An envelope of so many bytes is shorter. */
 const longestWhy = 1_400;
@@ -95,27 +95,6 @@ export class Sealer implements Sealing {
     let next = 0;
     return json.replaceAll(sealedWithin, () => JSON.stringify(parts[next++]).slice(1, -1));
   }
-}
-
-/** Has what takes time begun at once by a walk, and puts its results in place when it is there. Undefined: the text stays. */
-async function replaced<Json>(
-  json: Json,
-  walking: (visit: (met: Met) => Promise<unknown> | undefined) => Walked,
-  replace: (met: Met) => Promise<unknown> | undefined,
-): Promise<Json> {
-  const { copy, slots } = walking(replace);
-  if (slots.length === 0) return json;
-  const results = await Promise.all(slots.map(({ made }) => made));
-  for (const [index, { within, name }] of slots.entries()) within[name] = results[index];
-  return copy as Json; // the shape of what was walked over
-}
-
-/** Tells the engine that a claimed run has mail which cannot be opened. */
-function noteUnreadable(answer: unknown, turn: number, why: string): void {
-  const { turns } = answer as { turns: Record<string, unknown>[] }; // that of claim_turns or finish_turns, copied above
-  const element = turns[turn];
-  const claim = element?.["claim"] ?? element;
-  if (typeof claim === "object" && claim !== null) Object.assign(claim, { unreadable: why });
 }
 
 function cut(text: string): string {

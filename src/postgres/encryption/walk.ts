@@ -11,6 +11,8 @@ export interface Met {
   readonly sent?: unknown;
   /** Which element of `turns` it belongs to. */
   readonly turn: number | undefined;
+  /** The run that it belongs to, where the call or the answer names it. */
+  readonly runId?: string | undefined;
 }
 
 /** Begins to make what comes in its place. Undefined: it stays. */
@@ -142,19 +144,23 @@ function metOf(node: unknown, shape: Exclude<Extract<Shape, string>, "tuple">, a
 }
 
 function metAt(text: string, shape: Kind | "outcome", { fields: around, turn }: Around): Met {
-  const { kind: record, next, runId, path, occurrence, webhook } = around;
-  const kind = kindOf(shape, record, next);
+  const kind = kindOf(shape, around["kind"], around["next"]);
+  const runId = typeof around["runId"] === "string" ? around["runId"] : undefined;
+  return { text, kind, turn, runId, scope: scopeOf(kind, around) };
+}
+
+function scopeOf(kind: Met["kind"], { runId, path, occurrence, webhook }: Fields): string {
   switch (kind) {
     case "callback":
     case "status":
-      return { text, kind, turn, scope: `run ${String(runId)}` };
+      return `run ${String(runId)}`;
     case "record":
     case "attempt":
-      return { text, kind, turn, scope: `${String(path)}#${String(occurrence)}` };
+      return `${String(path)}#${String(occurrence)}`;
     case "json":
-      return { text, kind, turn, scope: String(webhook) };
+      return String(webhook);
     default:
-      return { text, kind, turn, scope: "" };
+      return "";
   }
 }
 
@@ -168,4 +174,25 @@ function kindOf(shape: Kind | "outcome", record: unknown, next: unknown): Met["k
 
 function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Has what takes time begun at once by a walk, and puts its results in place when it is there. Undefined: the text stays. */
+export async function replaced<Json>(
+  json: Json,
+  walking: (visit: (met: Met) => Promise<unknown> | undefined) => Walked,
+  replace: (met: Met) => Promise<unknown> | undefined,
+): Promise<Json> {
+  const { copy, slots } = walking(replace);
+  if (slots.length === 0) return json;
+  const results = await Promise.all(slots.map(({ made }) => made));
+  for (const [index, { within, name }] of slots.entries()) within[name] = results[index];
+  return copy as Json; // the shape of what was walked over
+}
+
+/** Tells the engine that a claimed run has mail which cannot be read. */
+export function noteUnreadable(answer: unknown, turn: number, why: string): void {
+  const { turns } = answer as { turns: Record<string, unknown>[] }; // that of claim_turns or finish_turns, copied above
+  const element = turns[turn];
+  const claim = element?.["claim"] ?? element;
+  if (typeof claim === "object" && claim !== null) Object.assign(claim, { unreadable: why });
 }

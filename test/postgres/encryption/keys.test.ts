@@ -192,7 +192,7 @@ test("a deployment without encryption says what it lacks", async () => {
   const { world, run } = await aWaitingOrder(testKeys);
   const client = clientOf(world, database.query);
   expect((await client.get(run.runId)).input).toMatchObject({
-    reason: "the stored value cannot be read: it is encrypted",
+    reason: "the stored value cannot be read: it is encrypted, or kept in a store",
   });
 });
 
@@ -204,7 +204,8 @@ test("a build without encryption takes no mail that another one has encrypted", 
   await client.signal(run.runId, "address", { text: "encrypted" }, { contract: order });
   await approve(world, run.runId);
   await world.pass("2 minutes");
-  const why = "mail of the run cannot be read: it is encrypted, and this deployment does not decrypt";
+  const why =
+    "mail of the run cannot be read: it is encrypted or in a store, and this deployment has no key or store for it";
   expect(await world.get(run.runId)).toMatchObject({ status: "blocked", blocked: why });
   await world.deploy(build("b", testKeys));
   await world.pass("10 minutes");
