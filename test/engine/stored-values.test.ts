@@ -2,6 +2,7 @@
 import { type StepContext, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { testKeys } from "../postgres/encryption/keys.ts";
 import { MemoryStore } from "../postgres/store/memory-store.ts";
@@ -294,6 +295,30 @@ describe("values of a run that is gone", () => {
     await world.tick();
     expect([keys(), await held()]).toEqual([[], []]);
   });
+});
+
+test("the input of a run that is started within a transaction stays as long as that may be open", async () => {
+  const { world, keys } = await aWorld();
+  const connection = await database.pool.connect();
+  try {
+    await connection.query("begin");
+    const run = await world.ask((client) =>
+      client.startIn(pg(connection), report, text("i"), { commitWithin: "3 hours" }),
+    );
+    expect(world.time).toBeGreaterThan(3 * 3_600_000); // the world went on to its next alarm meanwhile
+    await world.pass("50 minutes");
+    await world.tick();
+    expect(keys()).toHaveLength(1);
+    await connection.query("rollback");
+    await world.pass("61 minutes");
+    await world.tick();
+    expect([
+      keys(),
+      (await database.pool.query("select from layover.run where id = $1", [run.runId])).rowCount,
+    ]).toEqual([[], 0]);
+  } finally {
+    connection.release();
+  }
 });
 
 test("small values, and runs that have no others, have nothing in the store and no row", async () => {

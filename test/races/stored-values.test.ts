@@ -51,6 +51,27 @@ describeSomePostgres(
       ]);
     });
 
+    test("are looked at later where their run is begun within a transaction that may stay open", async () => {
+      const values = [{ runId: randomUUID(), key: "a", bytes: 7 }];
+      await stage.onlooker.call("hold_values", { namespace, values, lateMs: 3 * hour });
+      await stage.clock.set(noon + 4 * hour - 1);
+      expect(await sweep()).toMatchObject({ keys: [], nextAt: noon + 4 * hour });
+      await stage.clock.set(noon + 4 * hour);
+      expect(await sweep()).toMatchObject({ keys: ["a"] });
+    });
+
+    test("of a copy of the database are not deleted, until somebody adopts it", async () => {
+      await hold(randomUUID(), "a");
+      await stage.clock.set(noon + hour);
+      await stage.onlooker.call("adopt_environment", { namespace, environment: "test", endpoint: "here/db" });
+      for (const call of [
+        () => sweep(stage.onlooker, { endpoint: "there/db" }),
+        () => forget(["a"], { endpoint: "there/db" }),
+      ])
+        await expect(call()).rejects.toMatchObject({ code: "LO010" });
+      expect((await sweep(stage.onlooker, { endpoint: "here/db" })).keys).toEqual(["a"]);
+    });
+
     test("are held once, however often the call comes", async () => {
       const run = await started();
       await hold(run.id, "a", "b");

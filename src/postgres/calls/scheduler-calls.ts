@@ -36,12 +36,12 @@ export function schedulerCalls(sender: CallSender) {
 
     /** Answers the keys of stored values that no run holds. */
     sweepValues(call: { readonly limit: number }): Promise<scheduler.SweepAnswer> {
-      return sender.call("sweep_values", call);
+      return sender.call("sweep_values", { ...call, endpoint: sender.endpoint });
     },
 
     /** Forgets stored values that the store has deleted. */
     forgetValues(call: { readonly keys: readonly string[] }): Promise<{ readonly outcome: "forgotten" }> {
-      return sender.call("forget_values", call);
+      return sender.call("forget_values", { ...call, endpoint: sender.endpoint });
     },
 
     /**

@@ -72,7 +72,9 @@ export class Storing implements Sealing {
     );
     if (outgoing.length === 0) return sealed;
     const values: Held[] = outgoing.map(({ runId, key, bytes }) => ({ runId, key, bytes }));
-    await query("select layover.hold_values($1) as answer", [JSON.stringify({ namespace: call.namespace, values })]);
+    const lateMs = "commitWithinMs" in call ? call.commitWithinMs : undefined;
+    const held = { namespace: call.namespace, values, lateMs };
+    await query("select layover.hold_values($1) as answer", [JSON.stringify(held)]);
     await Promise.all(outgoing.map(({ key, value }) => keeper.put(key, value)));
     return stored;
   }

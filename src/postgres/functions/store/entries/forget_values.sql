@@ -3,6 +3,7 @@ create or replace function layover.forget_values(p jsonb) returns json
 language plpgsql volatile as $$
 begin
   perform layover.check_isolation();
+  perform layover.check_environment(p);
   delete from layover.stored_value u
    where (u.run_id, u.key) in (
      select o.run_id, o.key from layover.stored_value o

@@ -13,6 +13,8 @@ declare
   v_count integer := 0;
   v       record;
 begin
+  perform layover.check_isolation();
+  perform layover.check_environment(p);
   if not pg_catalog.pg_try_advisory_xact_lock(7812093, pg_catalog.hashtext(p->>'namespace')) then
     return json_build_object('keys', v_keys, 'isMore', false, 'nextAt', null);
   end if;
