@@ -14,7 +14,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /schedule|^skip_firing$|^keep_input$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
-    "races/schedules-refused races/declarations races/catch-ups races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
+    "races/schedules-refused races/declarations races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
   [/^(hold|sweep|forget|share)_values$/, "races/stored-values engine/stored-values"],
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],

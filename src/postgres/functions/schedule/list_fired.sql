@@ -17,5 +17,5 @@ language sql stable as $$
     ) as q
     join layover.run_state t on t.run_id = q.id
    where v.last_fired_at > layover.now() - interval '5 minutes'
-     and t.turn = 1 and t.status = 'parked' and t.ready_at <= layover.now() and t.paused_at is null;
+     and t.turn = 1 and t.status = 'parked' and t.paused_at is null;
 $$;
