@@ -12,6 +12,48 @@ export const ofSchedules: readonly Explanation[] = [
     ],
   },
   {
+    why: "The names of another namespace, too, are looked up in the own one. There nothing of them is found, or what is looked at anyway.",
+    mutants: ["declare_schedules: o.namespace = p->>'namespace' → true"],
+  },
+  {
+    why: "The answer has the first of them, and whether there are more. The bound keeps it from reading all the others.",
+    mutants: ["list_schedules: limit v_limit + 1 → nothing"],
+  },
+  {
+    why: "An instant that is computed without need is not answered.",
+    mutants: ["list_due_schedules: o.fires_at <= at → true"],
+  },
+  {
+    why: "The page has runs of this schedule alone. The names lead to them by the index.",
+    mutants: [
+      "forget_ended_runs: o.namespace = v.namespace → true (2)",
+      "forget_ended_runs: o.schedule = v.name → true (2)",
+    ],
+  },
+  {
+    why: "The run at which the last look stopped may be looked at again.",
+    mutants: ["forget_ended_runs: o.run_id > v_after order by → o.run_id >= v_after order by"],
+  },
+  {
+    why: "What stands there is written again.",
+    mutants: ["forget_ended_runs: v_through is distinct from v.swept_through → true"],
+  },
+  {
+    why: "A schedule that skips does not read where a look stopped. Once it allows overlaps it begins there, and then with the first run.",
+    mutants: ["forget_ended_runs: v_allows → true (2)"],
+  },
+  {
+    why: "No run has the very first id of a millisecond: the rest of it is random.",
+    mutants: [
+      "list_fired: r.id >= layover.first_id → r.id > layover.first_id",
+      "list_fired: r.id < layover.first_id → r.id <= layover.first_id",
+    ],
+  },
+  {
+    why: "The workflow leads to the index. Runs that a schedule has started are of its workflow, but for those before an edit, which it has fired all the same.",
+    mutants: ["list_fired: r.workflow = v.workflow → true"],
+  },
+  {
     why: "What is null is not true.",
     mutants: ["create_schedule: coalesce((p->>'replaces')::boolean, false) → coalesce((p->>'replaces')::boolean)"],
   },

@@ -19,13 +19,6 @@ export const ofWebhooks: readonly Explanation[] = [
     mutants: ["carry_out_deeds: v_item.run_id is null → false"],
   },
   {
-    why: "Where nothing waits, the payload alone would have to be too large, and no value is.",
-    mutants: [
-      "keep_signal: coalesce(sum(octet_length(u.payload)), 0) → coalesce(sum(octet_length(u.payload)))",
-      "keep_signal: coalesce(sum(octet_length(u.payload)), 0) → coalesce(sum(octet_length(u.payload))) (2)",
-    ],
-  },
-  {
     why: "The number of a kept signal is drawn for the whole table; the rest is how the index finds it.",
     mutants: [
       "send_kept_signals: o.namespace = u.namespace → true",

@@ -10,7 +10,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(calendar_of|find_clock|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_(firing|instant|wall_time)|read_cron)/,
-    "schedules/refused-patterns schedules/bounds schedules/clock-changes races/schedules engine/schedules schedules/calendar",
+    "schedules/refused-patterns schedules/last-instant schedules/bounds schedules/clock-changes races/schedules engine/schedules schedules/calendar",
   ],
   [
     /schedule|^skip_firing$|^keep_input$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,

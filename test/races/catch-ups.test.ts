@@ -47,6 +47,27 @@ describeSomePostgres(
       });
     });
 
+    test("of its only instant starts one, and then fires no more", async () => {
+      await create({ everyMs: undefined, startAt: undefined, at: next });
+      const told = { started: [next], skips: [], fired: 1, skipped: 0, skippedInRow: 0, lastSkip: null, lastAt: next };
+      expect(await fireAt(next + hour)).toEqual({ ...told, nextAt: null });
+      expect(await fireAt(next + 2 * hour)).toMatchObject({ started: [], fired: 1, skipped: 0, nextAt: null });
+    });
+
+    test("counts from an instant that its name decides, where it says none, in whole minutes", async () => {
+      const nextOf = async (name: string) => {
+        const given = { ...definition, startAt: undefined };
+        await stage.onlooker.call("create_schedule", { name, definition: given, armed: [next] });
+        return Number((await stage.onlooker.call("get_schedule", { name })).nextAt);
+      };
+      const [a, b, c] = [await nextOf("some"), await nextOf("other"), await nextOf("third")];
+      for (const at of [a, b, c]) {
+        expect(at % minute).toBe(0);
+        expect(at > noon && at <= next).toBe(true);
+      }
+      expect(new Set([a, b, c]).size).toBe(3);
+    });
+
     test.each([
       ["default", {}],
       ["name", { catchUp: "latest" }],

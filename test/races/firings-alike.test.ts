@@ -10,6 +10,12 @@ const next = noon + hour;
 const versions = { flow: [1], other: [1] };
 const elsewhere = { namespace: "elsewhere" };
 
+/** An id that begins with the time, as all that layover makes. */
+function firstIdAt(ms: number): string {
+  const hex = ms.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
+
 describeSomePostgres(
   "a schedule that fires beside others",
   (database) => {
@@ -114,6 +120,35 @@ describeSomePostgres(
         expect(await again()).toEqual([]);
       });
 
+      test("answers the runs of its last firing alone, while nobody has begun them", async () => {
+        await create("a", { overlap: "allow" });
+        await stage.clock.set(next);
+        const [before = ""] = await again();
+        await stage.clock.set(next + hour);
+        const { runs } = await fire(["a"], { armed: [next + hour + minute, next + 2 * hour] });
+        const [{ runId = "" } = {}] = runs;
+        expect(await again()).toEqual([runId]);
+        expect(runId).not.toBe(before);
+        const run = new Run(stage, runId);
+        await run.claim(stage.onlooker, { token: "t" });
+        await run.finish(stage.onlooker, { token: "t", next: "ready" });
+        expect(await again()).toEqual([]);
+      });
+
+      test("answers no run that was forked from its own since then", async () => {
+        await create("a", { overlap: "allow" });
+        await stage.clock.set(next);
+        const [runId = ""] = await again();
+        await end(new Run(stage, runId));
+        await stage.clock.set(next + minute);
+        await stage.onlooker.call("fork_run", {
+          runId,
+          newRunId: firstIdAt(next + minute),
+          armed: [next + 2 * minute],
+        });
+        expect(await again()).toEqual([]);
+      });
+
       test("does so for a run that was triggered, whatever its id", async () => {
         await create("a");
         const run = await trigger("a");
@@ -173,14 +208,29 @@ describeSomePostgres(
         );
       });
 
-      test("with five hundred others at most", async () => {
+      test.each([
+        ["with the instants of the first five hundred", "everyMs"],
+        ["without instants, the first five hundred, if one cannot be computed", "odd"],
+      ])("%s", async (_, field) => {
         await create("a");
         await stage.look(
           `insert into layover.schedule
-             select (jsonb_populate_record(v, jsonb_build_object('name', 'a' || n))).* from layover.schedule v, generate_series(1, 501) as n`,
+             select q.* from layover.schedule v, generate_series(1, 501) as n,
+                 jsonb_populate_record(v, jsonb_build_object('name', 'a' || to_char(n, 'FM000'), 'due_at', v.due_at - n * interval '1 second')) as q
+              order by n`,
         );
+        await create("later", { startAt: next + hour });
+        if (field === "odd")
+          await stage.look(
+            `update layover.schedule set definition = definition || '{"everyMs": "x"}' where name = 'a400'`,
+          );
         await stage.clock.set(next);
-        expect(await due()).toHaveLength(500);
+        const names = (await due())?.map(({ name }) => name);
+        expect(names).toHaveLength(500);
+        expect([names?.[0], names?.[1], names?.[499]]).toEqual(["a501", "a500", "a002"]);
+        await stage.look(
+          "update layover.schedule set definition = definition || jsonb_build_object('everyMs', 3600000)",
+        );
       });
     });
 

@@ -56,6 +56,18 @@ describeSomePostgres(
       return run;
     };
 
+    test("are refused if one alone is larger than all mail of a run may be", async () => {
+      const payload = `0"${"x".repeat(16_777_216)}"`;
+      const told = await receive("d1", [aSignalTo("a", payload)]);
+      expect(told).toMatchObject({ outcome: "refused", reason: expect.stringContaining("0 signals of 0 bytes wait") });
+      expect(await kept()).toEqual([]);
+    });
+
+    test("are those of the namespace default, as from psql, where none is named", async () => {
+      await receive("d1", [aSignalTo("a")], { namespace: undefined });
+      expect(await kept("namespace")).toEqual(["default"]);
+    });
+
     describe("at the first claim of a run", () => {
       test("are taken by the run that they are for, in order, and all others stay", async () => {
         await keepOneAndOthers();

@@ -44,10 +44,13 @@ describeSomePostgres(
     };
     const restart = async (run: Run, by: Session = stage.onlooker) =>
       await by.call("restart_run", { runId: run.id, callId: randomUUID(), armed: [now + minute] });
-    const remembered = async () =>
-      (await stage.look("select run_id from layover.scheduled_run where schedule = 'a' order by run_id")).map(
-        ({ run_id }) => run_id,
-      );
+    const remembered = async (whose = ["default", "a"]) =>
+      (
+        await stage.look(
+          "select run_id from layover.scheduled_run where namespace = $1 and schedule = $2 order by 1",
+          whose,
+        )
+      ).map(({ run_id }) => run_id);
     const begin = async (more: object = {}) => {
       now = noon;
       await create(more);
@@ -194,7 +197,7 @@ describeSomePostgres(
 
     describe("with many runs", () => {
       /** Adds runs to those that it has started: in the order of their numbers, and all are over but for the first `open`. */
-      const add = async (count: number, open: number) => {
+      const add = async (count: number, open: number, [namespace, schedule]: readonly string[] = ["default", "a"]) => {
         const id = "('00000001-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid";
         await stage.look(
           `with made as (
@@ -206,8 +209,8 @@ describeSomePostgres(
           [count, open],
         );
         await stage.look(
-          `insert into layover.scheduled_run (namespace, schedule, run_id) select 'default', 'a', ${id} from generate_series(1, $1) as n`,
-          [count],
+          `insert into layover.scheduled_run (namespace, schedule, run_id) select $2, $3, ${id} from generate_series(1, $1) as n`,
+          [count, namespace, schedule],
         );
       };
 
@@ -220,6 +223,37 @@ describeSomePostgres(
         expect(await fire(stage.onlooker, more)).toMatchObject({ runs: [], left: 1, next: [{ name: "a" }] });
         expect(await fire(stage.onlooker, more)).toMatchObject({ runs: [{ schedule: "a" }], left: 0, next: null });
         expect(await remembered()).toHaveLength(1);
+      });
+
+      test.each([
+        ["another schedule", ["default", "other"]],
+        ["one of that name in another namespace", ["elsewhere", "a"]],
+      ])("look at their own, though %s has a thousand that are older", async (_, whose) => {
+        await begin();
+        await add(1_000, 0, whose);
+        await end(await trigger());
+        const { runs } = await passAndFire();
+        expect(await remembered(whose)).toHaveLength(1_000);
+        expect(await remembered()).toEqual([runs[0]?.runId]);
+      });
+
+      test("fire in the first call, though a thousand are over, where runs may overlap", async () => {
+        await begin({ overlap: "allow" });
+        await add(1_500, 0);
+        expect(await passAndFire()).toMatchObject({ runs: [{ schedule: "a" }], left: 0 });
+        expect(await remembered()).toHaveLength(501);
+        const swept = "select name from layover.schedule where swept_through is not null";
+        expect(await stage.look(swept)).toEqual([{ name: "a" }]);
+      });
+
+      test("look at the oldest ones again, once runs may overlap no more", async () => {
+        await begin({ overlap: "allow" });
+        await add(1_200, 1_100);
+        await passAndFire();
+        await stage.look("delete from layover.run_state where run_id < '00000001-0000-7000-8000-000000000009'");
+        await create();
+        expect(await passAndFire()).toMatchObject({ skips: [{ skip: { cause: "overlap" } }] });
+        expect(await remembered()).not.toContain("00000001-0000-7000-8000-000000000001");
       });
 
       test("are triggered at once", async () => {

@@ -17,7 +17,7 @@ begin
     raise exception '% signals of % bytes wait for the run "%" of workflow % already, and 100 of 16777216 may', v_count, v_bytes,
       deed->>'id', deed->>'workflow' using errcode = 'LO015';
   end if;
-  select count(*), coalesce(sum(octet_length(u.payload)), 0) into v_count, v_bytes from layover.kept_signal u
+  select count(*), sum(octet_length(u.payload)) into v_count, v_bytes from layover.kept_signal u
    where u.namespace = v_namespace and u.webhook = p->>'webhook';
   if v_count >= 10000 or v_bytes + octet_length(deed->>'encodedPayload') > 67108864 then -- otherwise a sender could fill the disk
     raise exception '% signals of % bytes wait for runs already, and 10000 of 67108864 may', v_count, v_bytes using errcode = 'LO015';
