@@ -27,6 +27,9 @@ import { readTagged } from "./reader.ts";
 import { tooLarge } from "./unstorable.ts";
 import { Writer } from "./writer.ts";
 
+/** How a text begins that has to be opened or fetched before it is read: `2sealed.` or `2stored.` */
+export const elsewhereMark = "2s";
+
 /** How an encrypted text begins. */
 export const sealedMark = "2sealed.";
 
@@ -85,13 +88,13 @@ export function decode(text: string, options: DecodeOptions = {}): unknown {
     throw undecodable(
       what,
       json,
-      "Give `encrypted` its keys, and `withStore` its store; or export the run with its secrets.",
+      "Give `encrypted` its keys, `withStore` its store; or export the run with its secrets.",
     );
-  if (text.startsWith("2"))
+  if (text.startsWith(elsewhereMark))
     throw undecodable(
       what,
       "it is encrypted, or kept in a store",
-      "Give this deployment `encrypted(…)` or `withStore(…)`, as the others have it.",
+      "Give this deployment `encrypted(…)` or `withStore(…)`.",
     );
   const why = text === "" ? "its text is empty" : `its format ${JSON.stringify(text.slice(0, 1))} is unknown here`;
   throw undecodable(what, why, "Deploy the version of layover that wrote it, or a newer one.");

@@ -4,7 +4,7 @@
  *
  * The same value gives the same text, since Postgres compares texts to tell whether the same was sent again (`is_same`).
  */
-import { decode, encode, sealedMark, sensitiveMark } from "./codec.ts";
+import { decode, elsewhereMark, encode, sealedMark, sensitiveMark } from "./codec.ts";
 import type { ErrorValue } from "./error-value.ts";
 
 export { sealedMark } from "./codec.ts";
@@ -53,7 +53,7 @@ export function fromStored(text: string, what = "the stored value"): unknown {
 
 /** Whether a text has to be opened or fetched before it is read (layover/encryption, layover/store). */
 export function isElsewhere(text: string): boolean {
-  return text.startsWith("2");
+  return text.startsWith(elsewhereMark);
 }
 
 /** Whether a text is encrypted (layover/encryption), so that it must be opened before it is read. */
