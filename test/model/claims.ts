@@ -22,6 +22,7 @@ import {
   setBackRow,
   stopsAt,
 } from "./rules.ts";
+import { isOfVersion } from "./upgrades.ts";
 import {
   type Answer,
   leaseMs,
@@ -176,7 +177,7 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budge
     answers: run.answers.filter(({ takenAt }) => takenAt === undefined).map((answer) => ({ ...answer })),
   };
   world.holders = [...world.holders.filter((other) => other.token !== token), holder];
-  const known = heldPrefix(have, run.history.length);
+  const known = isOfVersion(run, have) ? heldPrefix(have, run.history.length) : null;
   const rowsThrough = known === null ? -1 : (have?.rowsThrough ?? Number.POSITIVE_INFINITY);
   const pending = run.rows.filter((row) => row.kind === "retry" || row.isReleased || row.demandedAfter > rowsThrough);
   return {
@@ -304,7 +305,7 @@ function describeBranch(
   const { id: runId, namespace } = run;
   const holder = { of: "branch" as const, runId, namespace, token, path, occurrence, turn, attempts };
   world.holders = [...world.holders.filter((other) => other.token !== token), holder];
-  const known = heldPrefix(have, demandedAfter);
+  const known = isOfVersion(run, have) ? heldPrefix(have, demandedAfter) : null;
   return {
     outcome: "claimed",
     now: world.now,

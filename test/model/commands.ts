@@ -124,7 +124,7 @@ const claims: fc.Arbitrary<Wish> = fc.record({
       turn: usually(8, "right" as const, "stale", "future"),
       alone: usually(6, "as needed" as const, "always", "never", "sixteen"),
       token: usually(5, "fresh" as const, "again"),
-      have: usually(3, "nothing" as const, "all", "a part", "more than there is", "another epoch"),
+      have: usually(3, "nothing" as const, "all", "a part", "more than there is", "another epoch", "all, told", "another version"),
     }),
     { minLength: 1, maxLength: 3 },
   ),
@@ -255,6 +255,18 @@ const hands: fc.Arbitrary<Wish> = fc.oneof(
     isLate: seldom(10),
   }),
 );
+const looks = {
+  kind: fc.constant("upgrade" as const),
+  run,
+  isFitting: usually(4, true, false),
+  to: usually(2, 2, 1),
+  sawOther: usually(20, undefined, "from", "epoch", "turn", "position", "lastMail"),
+  isRepeat: seldom(8),
+  isElsewhere: seldom(25),
+  isBare: seldom(6),
+  isLate: seldom(15),
+};
+const upgrades: fc.Arbitrary<Wish> = fc.record({ ...looks, meanwhile: fc.constant([]) });
 const others: fc.Arbitrary<Wish> = fc.record({ kind: fc.constantFrom("void" as const, "prune"), isElsewhere });
 
 const meanwhile = fc.array(
@@ -265,6 +277,7 @@ const meanwhile = fc.array(
     { weight: 1, arbitrary: returns },
     { weight: 1, arbitrary: advances },
     { weight: 1, arbitrary: hands },
+    { weight: 1, arbitrary: upgrades },
   ),
   { maxLength: 3, size: "max" },
 );
@@ -301,6 +314,7 @@ const crashes: fc.Arbitrary<Wish> = fc.record({
   index,
   times: fc.integer({ min: 1, max: 9 }),
 });
+const slowUpgrades: fc.Arbitrary<Wish> = fc.record({ ...looks, meanwhile });
 const ticks: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("tick" as const),
   by,
@@ -326,6 +340,8 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 2, arbitrary: moves },
   { weight: 8, arbitrary: advances },
   { weight: 2, arbitrary: hands },
+  { weight: 3, arbitrary: upgrades },
+  { weight: 1, arbitrary: slowUpgrades },
   { weight: 4, arbitrary: ticks },
   { weight: 4, arbitrary: notes },
   { weight: 2, arbitrary: crashes },

@@ -10,6 +10,7 @@ export function factsOf(world: World): Facts {
 
 function factsOfRun(run: Run, now: number): Facts {
   return {
+    code: [run.version, run.signature],
     status: run.status,
     turn: run.turn,
     handed: run.handed,

@@ -52,7 +52,8 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   if (run === undefined) return { outcome: "unknown" };
   if (run.lastFinish?.token === f.token) {
     const { answer } = run.lastFinish;
-    return { ...answer, turn: anyOf(answer["turn"], run.turn) }; // only a crash loop moves a turn that nobody finished
+    // Only a crash loop and an upgrade move a turn that nobody finished.
+    return { ...answer, turn: anyOf(answer["turn"], run.turn) };
   }
   if (run.lease?.token !== f.token) {
     spare(run, f.token);

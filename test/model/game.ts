@@ -12,6 +12,7 @@ import {
 } from "./make-clockwork.ts";
 import { makePage, makeRenewal, makeReturn } from "./make-leases.ts";
 import { makeBatch, makeClaim, makeCrash, makeFinish, makeTurn } from "./make-turns.ts";
+import { makeUpgrade } from "./make-upgrades.ts";
 import { makeAnswer, makeFlood, makeOperation, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
 import type { SingleWish, Wish } from "./wishes.ts";
@@ -92,6 +93,9 @@ function makeOne(script: Script, wish: SingleWish): void {
       break;
     case "operate":
       makeOperation(script, wish);
+      break;
+    case "upgrade":
+      makeUpgrade(script, wish, (inner) => make(script, inner));
       break;
   }
 }

@@ -29,6 +29,8 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     namespace,
     workflow,
     version,
+    signature: null,
+    isMoved: false,
     userId,
     input,
     timeoutAt: call.timeoutMs === undefined ? undefined : readyAt + call.timeoutMs,

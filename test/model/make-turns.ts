@@ -117,6 +117,8 @@ function toClaim(world: World, item: ClaimItem): ClaimTurn[] {
     "a part": { epoch: 0, position: half, rowsThrough: half },
     "more than there is": { epoch: 0, position: length + 1 },
     "another epoch": { epoch: 1, position: 0 },
+    "all, told": { epoch: 0, position: length, version: run.version },
+    "another version": { epoch: 0, position: length, version: run.version + 1 },
   }[item.have];
   return [
     {

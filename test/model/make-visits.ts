@@ -81,19 +81,25 @@ export function makeFlood(script: Script, { run: index, ofWhat, room }: FloodWis
   const shown = { name: "green", payload: "x", dedupeId: undefined, receivedAt: world.now, takenAt: undefined };
   run.signals.push(...offered.map((number) => ({ ...shown, number, id: signalIdOf(number) })));
   const kept = keptBy(run);
+  const numbered = (more: { count: number; bytes: number }) => ({ ...more, last: moreFrom(run) + more.count });
   run.flood =
     ofWhat === "signals"
-      ? { count: mostKept - kept.count - room, bytes: mostKept - kept.count - room }
-      : { count: 1, bytes: mostKeptBytes - kept.bytes - 12 * room };
+      ? numbered({ count: mostKept - kept.count - room, bytes: mostKept - kept.count - room })
+      : numbered({ count: 1, bytes: mostKeptBytes - kept.bytes - 12 * room });
   arm(world, [world.now]);
   const { id: runId, flood } = run;
   script.add(
     "flood",
-    { runId, first, offered: signalsOffered, ...flood },
+    { runId, first, offered: signalsOffered, more: moreFrom(run), ...flood },
     `flood ${script.letter(runId)} with ${ofWhat}`,
     null,
   );
   for (const name of ["red", "blue"]) makeSignal(script, { ...aSignal, run: world.runs.indexOf(run), name });
+}
+
+/** The number after which those come that are never offered. */
+function moreFrom({ id }: Run): number {
+  return 1_000_000 * Number.parseInt(id.slice(-1), 16);
 }
 
 const aSignal: Omit<SignalWish, "run" | "name"> = {

@@ -149,5 +149,6 @@ function attemptOf(world: World, { number = 1, retryInMs, ...place }: CarriedOut
 }
 
 function nextClaim(world: World, run: Run, { turn }: RunHolder, position: number): NonNullable<FinishRun["claim"]> {
-  return { runId: run.id, turn: turn + 1, token: freshToken(world), alone: false, have: { epoch: 0, position } };
+  const have = { epoch: 0, position, version: run.version };
+  return { runId: run.id, turn: turn + 1, token: freshToken(world), alone: false, have };
 }

@@ -17,6 +17,7 @@ declare
   v_now constant timestamptz := layover.now();
 begin
   return (select coalesce(json_object_agg(s.run_id, json_build_object(
+      'code', (select json_build_array(r.version, r.signature) from layover.run r where r.id = s.run_id),
       'status', s.status, 'turn', s.turn, 'handed', s.handed_position, 'claims', s.claims,
       'beginnings', s.beginnings, 'begun', s.begun, 'losses', json_build_array(s.lost, case when s.lost = 0 then 0 else s.spared end),
       'dispatches', s.dispatches,
@@ -70,11 +71,23 @@ begin
         and not b.is_queued and not b.is_released));
 end $$;
 
+-- What upgrade_run is to keep as the due instant of a run. It changes it if the run was blocked, or was to be looked at.
+create function layover_test.due_of_upgrade(p jsonb) returns timestamptz language plpgsql volatile as $$
+begin
+  return (
+    select case when p ? 'armed' then (
+        select coalesce(max(o.at) filter (where o.at <= layover.now() + interval '1 minute'), min(o.at))
+          from (select layover.from_ms(i.at::bigint) as at from jsonb_array_elements_text(p->'armed') as i (at)) as o)
+      else layover.now() end
+      from layover.run_state s
+     where s.run_id = (p->>'runId')::uuid and s.paused_at is null and (s.blocked is not null or s.due_at is not null));
+end $$;
+
 -- Signals that nobody waits for: some that claims offer, and more that they never do, with higher numbers.
 create function layover_test.flood(p jsonb) returns void language plpgsql volatile as $$
 declare
   v_run   constant uuid := (p->>'runId')::uuid;
-  v_more  constant bigint := 1000000 * ('x' || right(v_run::text, 1))::bit(4)::integer;
+  v_more  constant bigint := (p->>'more')::bigint;
 begin
   insert into layover.signal (run_id, id, number, name, payload, is_parsed, received_at)
     select v_run, gen_random_uuid(), (p->>'first')::bigint + n, 'green', 'x', true, layover.now()
@@ -93,6 +106,7 @@ declare
   v_answer  json;
   v_step    jsonb;
   v_looks   jsonb;
+  v_due_at  timestamptz;
   v_broken  text[];
 begin
   for v_step in select s from jsonb_array_elements(script->'steps') as s loop
@@ -104,6 +118,7 @@ begin
         v_answer := null;
       else
         v_looks := case when v_step->>'fn' = 'finish_turns' then layover_test.looks(v_runs) end;
+        v_due_at := case when v_step->>'fn' = 'upgrade_run' then layover_test.due_of_upgrade(v_step->'p') end;
         execute format('select layover.%I($1)', v_step->>'fn') into v_answer using v_step->'p';
       end if;
     exception when others then
@@ -115,6 +130,12 @@ begin
         select from jsonb_each_text(v_looks) as was join jsonb_each_text(layover_test.looks(v_runs)) as is_now
           on is_now.key = was.key where is_now.value::bigint > was.value::bigint) then
         v_broken := v_broken || text 'a finish does not put off the look at a branch';
+      end if;
+      if v_answer->>'outcome' = 'upgraded' and exists (
+        select from layover.run_state s join layover.operation x using (run_id)
+         where s.run_id = (v_answer->>'runId')::uuid and x.call_id = (v_step->'p'->>'callId')::uuid
+           and s.turn = (v_step->'p'->>'turn')::integer + 1 and x.asked_at = layover.now() and s.due_at is distinct from v_due_at) then
+        v_broken := v_broken || text 'a run that was upgraded is looked at within two minutes, if it was to be looked at';
       end if;
       v_answer := json_build_object('answer', v_answer, 'facts', layover_test.facts(v_runs), 'violations', v_broken);
     else

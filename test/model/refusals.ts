@@ -28,6 +28,12 @@ function liveIn(world: World, namespace: string): readonly Deployment[] {
   });
 }
 
+/** Tells whether a live deployment carries the version, or none is known. */
+export function isCarried(world: World, namespace: string, version: number): boolean {
+  const live = liveIn(world, namespace);
+  return live.length === 0 || live.some(({ versions }) => versions.includes(version));
+}
+
 /** Tells whether the deployment has refused the run, and was not deployed again since. */
 export function hasRefused(world: World, { refusals, namespace }: Run, id: string | undefined): boolean {
   const at = id === undefined ? undefined : refusals.get(id);

@@ -25,7 +25,7 @@ export interface ClaimItem {
   readonly turn: "right" | "stale" | "future";
   readonly alone: "as needed" | "always" | "never" | "sixteen";
   readonly token: "fresh" | "again";
-  readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch";
+  readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch" | "all, told" | "another version";
 }
 /** Id of a deployment. Undefined: its release gives none. */
 export type By = "one" | "two" | "three" | undefined;
@@ -225,6 +225,23 @@ export interface OperateWish {
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
 }
+/** A person moves a run to another version of its workflow, as it was looked at. */
+export interface UpgradeWish {
+  readonly kind: "upgrade";
+  readonly run: number;
+  /** Whether a run is chosen that nobody works at, if there is one. */
+  readonly isFitting: boolean;
+  readonly to: number;
+  /** What the caller has seen wrongly. */
+  readonly sawOther: "from" | "epoch" | "turn" | "position" | "lastMail" | undefined;
+  /** What happens between the look and the move. */
+  readonly meanwhile: readonly Wish[];
+  /** Whether the last such call is sent again. */
+  readonly isRepeat: boolean;
+  readonly isElsewhere: boolean;
+  readonly isBare: boolean;
+  readonly isLate: boolean;
+}
 export interface PlainWish {
   readonly kind: "void" | "prune";
   readonly isElsewhere: boolean;
@@ -270,6 +287,7 @@ export type SingleWish =
   | MoveWish
   | AdvanceWish
   | OperateWish
+  | UpgradeWish
   | AlarmWish
   | NoteWish
   | PlainWish;

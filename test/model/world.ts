@@ -4,6 +4,7 @@
  */
 import type { PendingKind, RecordKind } from "../../src/postgres/wire.ts";
 import type { OperationCall, SingleVerb } from "../../src/postgres/wire-operations.ts";
+import type { UpgradeCall } from "../../src/postgres/wire-replay.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -119,7 +120,11 @@ export interface Run {
   readonly id: string;
   readonly namespace: string;
   readonly workflow: string;
-  readonly version: number;
+  version: number;
+  /** Signature of the contract that its code has. Null: it was started without one. */
+  signature: string | null;
+  /** Whether it was moved to another version, or to its own anew. */
+  isMoved: boolean;
   readonly userId: string | undefined;
   readonly input: string;
   timeoutAt: number | undefined;
@@ -177,8 +182,8 @@ export interface Run {
   rows: Row[];
   maps: Map<string, { readonly slots: number | null; readonly failsFast: boolean }>;
   signals: Signal[];
-  /** More signals, which are never offered: how many, and their bytes together. */
-  flood: { readonly count: number; readonly bytes: number } | undefined;
+  /** More signals, which are never offered: how many, their bytes together, and the number of the last one. */
+  flood: { readonly count: number; readonly bytes: number; readonly last: number } | undefined;
   answers: CallbackAnswer[];
   /** Attempts that failed, each as its place and its number. */
   attempts: string[];
@@ -244,6 +249,7 @@ export interface World {
   listing: Listing | undefined;
   lastSignal: { readonly id: string; readonly runId: string; readonly name: string } | undefined;
   lastOperation: { readonly verb: SingleVerb; readonly call: OperationCall } | undefined;
+  lastUpgrade: (UpgradeCall & { readonly runId: string }) | undefined;
   numbers: { token: number; signal: number; operation: number };
   /** The instants at which a tick is certain to happen, or that somebody keeps for the next one. */
   armed: readonly number[];
@@ -299,6 +305,7 @@ export function aWorld(name: string, ids: readonly string[]): World {
     listing: undefined,
     lastSignal: undefined,
     lastOperation: undefined,
+    lastUpgrade: undefined,
     numbers: { token: 0, signal: 0, operation: 0 },
     armed: [],
     lateUntil: 0,
