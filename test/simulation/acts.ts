@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type SignalName, signalNames } from "./programs/contract.ts";
 
 /** Times count from the start of the world. */
-export type Act = Pausing | Ending | Removal | Retry | Restart | Fork;
+export type Act = Pausing | Ending | Removal | Retry | Restart | Fork | Upgrade;
 
 /** What is paused is resumed later. */
 export interface Pausing {
@@ -41,6 +41,16 @@ export interface Fork extends Omit<Restart, "verb"> {
   readonly verb: "fork";
   /** What is done to the new run, times counted from when it is there. */
   readonly follows: Ending | Restart | Retry | undefined;
+}
+
+/** A run is moved to the other version that has its code. No run has two of these acts. */
+export interface Upgrade {
+  readonly verb: "upgrade";
+  readonly atMs: number;
+  /** How long after the look at the run the move is asked for. */
+  readonly lateMs: number;
+  /** After how long it is moved back. Undefined: it stays. */
+  readonly backAfterMs: number | undefined;
 }
 
 export const minutes = (most: number) => fc.integer({ min: 0, max: most }).map((quarters) => quarters * 15_000);
@@ -95,6 +105,18 @@ const fork = fc.record({
 });
 const removal = fc.record({ verb: fc.constant("delete" as const), atMs: soon, isStartedAgain: fc.boolean() });
 
+const upgrade = fc.record({
+  verb: fc.constant("upgrade" as const),
+  atMs: soon,
+  lateMs: fc.constantFrom(0, 0, 1_000, 60_000),
+  backAfterMs: fc.option(soon, { nil: undefined, freq: 1 }),
+});
+
+/** A resume of all runs of a version does not find one that was moved meanwhile. So that one is paused alone. */
+function aloneIn(acts: readonly Act[]): Act[] {
+  return acts.map((act) => (act.verb === "pause version" ? { ...act, verb: "pause" } : act));
+}
+
 export const acts: fc.Arbitrary<Act[]> = fc.oneof(
   { weight: 6, arbitrary: nobody },
   { weight: 2, arbitrary: fc.array(pause, { minLength: 1, maxLength: 2 }) },
@@ -103,6 +125,13 @@ export const acts: fc.Arbitrary<Act[]> = fc.oneof(
   { weight: 3, arbitrary: repairs },
   { weight: 1, arbitrary: fc.tuple(repairs, cancel).map((parts) => parts.flat()) },
   { weight: 2, arbitrary: fc.array(fork, { minLength: 1, maxLength: 2 }) },
+  { weight: 2, arbitrary: upgrade.map((act) => [act]) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.oneof(cancel, repairs, fc.tuple(fork), fc.tuple(pause)), upgrade)
+      .map(([others, act]) => [...aloneIn(others), act]),
+  },
   { weight: 1, arbitrary: fc.tuple(fc.oneof(nobody, repairs), fork, removal).map((parts) => parts.flat()) },
   { weight: 1, arbitrary: fc.tuple(fc.oneof(nobody, cancel, repairs), removal).map((parts) => parts.flat()) },
 );

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { openCleanups } from "./afterwards.ts";
 import { judgeDeliveries } from "./kept.ts";
+import type { Movers } from "./movers.ts";
 import type { Operators } from "./operators.ts";
 import type { People } from "./people.ts";
 import type { ProgramContract } from "./programs/contract.ts";
@@ -20,6 +21,7 @@ export interface CourtOptions {
   readonly people: People;
   readonly senders: Senders;
   readonly operators: Operators;
+  readonly movers: Movers;
   readonly witness: Witness;
   readonly trouble: TroubleSoFar;
   readonly contractOf: (runId: string) => ProgramContract;
@@ -27,7 +29,7 @@ export interface CourtOptions {
 }
 
 /** What a run and its forks have in common. */
-type Known = Omit<Case, "mayHaveStarted" | "hasStarted" | "mayLackUrl" | "openCleanups">;
+type Known = Omit<Case, "mayHaveStarted" | "hasStarted" | "mayLackUrl" | "openCleanups" | "versions">;
 
 export class Court {
   readonly #options: CourtOptions;
@@ -37,12 +39,13 @@ export class Court {
   }
 
   async judge(): Promise<readonly string[]> {
-    const { scenario, people, senders, operators, pool, rowsOf } = this.#options;
+    const { scenario, people, senders, operators, movers, pool, contractOf, rowsOf } = this.#options;
     const wrongs: string[] = [];
     for (const [index, plan] of scenario.runs.entries()) {
       const runId = runIdOf(index);
       const found = judge({
         ...this.#knownOf(runId, plan),
+        versions: movers.versionsOf(runId, contractOf(runId)),
         mayHaveStarted: ["somebody in a hurry", "signal", "sender"].includes(plan.by),
         hasStarted: people.hasStarted(runId),
         mayLackUrl: false,
@@ -60,7 +63,7 @@ export class Court {
 
   /** What a fork does is not that of its program alone: it goes on from where the run before it had come. */
   *#judgeForks(): Generator<string> {
-    const { scenario, operators } = this.#options;
+    const { scenario, operators, movers, contractOf } = this.#options;
     for (const { runId, of, isTold } of operators.forks) {
       const plan = scenario.runs[indexOf(of)];
       if (plan === undefined) throw new Error(`there is no run ${of}`);
@@ -71,6 +74,7 @@ export class Court {
       const found = judge({
         ...{ ...own, mayHaveEnded, bodies, given, isRepaired: true },
         ...{ mayHaveStarted: true, hasStarted: isTold, openCleanups: [] },
+        versions: movers.everOf(of, contractOf(of)),
         mayLackUrl: partsOf(plan.program).some(({ kind }) => kind === "own callback"),
       });
       for (const wrong of found) yield `of ${runId}, a fork of ${of}: ${wrong}`;

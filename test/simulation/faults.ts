@@ -52,7 +52,7 @@ const inProcess: ReadonlySet<Fate> = new Set(["dies before", "dies after"]);
 /** What can go wrong with one kind of call alone, and so much more often. */
 export const focuses = [
   ...["start_run", "send_signal", "answer_callback", "claim_turns", "finish_turns", "finish_once"],
-  ...["renew_leases", "list_due", "move_due", "cancel_run", "dispatch", "alarm"],
+  ...["renew_leases", "list_due", "move_due", "cancel_run", "upgrade_run", "dispatch", "alarm"],
 ];
 const focusing = 8;
 

@@ -9,7 +9,7 @@ import { Process } from "../engine/process.ts";
 import { inOneStatement } from "./one-statement.ts";
 import { isOnDemand } from "./outside/mixed.ts";
 import type { Outside } from "./outside/outside.ts";
-import type { ProgramContract } from "./programs/contract.ts";
+import { type ProgramContract, twinOf } from "./programs/contract.ts";
 import { offspringWorkflow } from "./programs/invoke.ts";
 import type { ProgramWorld } from "./programs/part.ts";
 import { playing } from "./programs/program.ts";
@@ -255,7 +255,7 @@ export class Fleet implements Source {
           const contract = contracts[number];
           return contract === undefined || !this.#hasCodeOf(number + 1)
             ? []
-            : [contract.handler(playing(program, world))];
+            : [contract, twinOf(contract)].map((one) => one.handler(playing(program, world)));
         }),
       ],
       namespace,

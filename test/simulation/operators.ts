@@ -1,7 +1,8 @@
-/** The people who look after runs: they pause and resume, cancel and terminate, retry, restart, fork and delete. */
+/** The people who look after runs: they pause and resume, cancel and terminate, retry, restart, fork, upgrade and delete. */
 
 import { placeName } from "../../src/core/replay/demand.ts";
 import type { Act, Ending, Fork, Pausing, Removal, Restart, Retry } from "./acts.ts";
+import type { Movers } from "./movers.ts";
 import type { Answered, Patience } from "./patience.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import type { Facts } from "./programs/part.ts";
@@ -34,6 +35,7 @@ export interface Copy {
 
 export interface OperatorsOptions {
   readonly patience: Patience;
+  readonly movers: Movers;
   /** Notes a signal that was acknowledged. */
   readonly onSignal: (runId: string, letter: Facts["signals"][number]) => void;
 }
@@ -46,11 +48,13 @@ const laterMs = 600_000;
 
 export class Operators {
   readonly #patience: Patience;
+  readonly #movers: Movers;
   readonly #onSignal: OperatorsOptions["onSignal"];
   readonly #handled = new Map<string, Handled>();
   readonly #forks: Copy[] = [];
 
-  constructor({ patience, onSignal }: OperatorsOptions) {
+  constructor({ patience, movers, onSignal }: OperatorsOptions) {
+    this.#movers = movers;
     this.#patience = patience;
     this.#onSignal = onSignal;
   }
@@ -88,6 +92,8 @@ export class Operators {
         return this.#fork(contract, runId, act);
       case "delete":
         return this.#delete(contract, runId, act);
+      case "upgrade":
+        return this.#movers.move(contract, runId, act);
     }
   }
 

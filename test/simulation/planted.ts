@@ -175,6 +175,21 @@ export const planted: readonly [Planted, ...Planted[]] = [
     ).replace("g.id, g.dedupe_id", "layover.new_id(), null"),
     wrong: /the signal \d+ came twice|is kept still|its signal came, and it is refused/,
   },
+  {
+    what: "a run is moved to another version while somebody works at it",
+    definition: changed("replay/entries/upgrade_run.sql", "elsif s.busy_until is not null then", "elsif false then"),
+    wrong: /moved to another version, and a lease stands/,
+  },
+  {
+    what: "a process goes on with the old code, in memory, of a run that was moved to another version",
+    definition: "is_of_version(run uuid, have jsonb) returns boolean language sql volatile as 'select true'",
+    wrong: /it is of version \d+, and only code of version \d+ has returned/,
+  },
+  {
+    what: "a run that is moved to another version keeps its turn",
+    definition: changed("replay/entries/upgrade_run.sql", "set turn = t.turn + 1,", "set turn = t.turn,"),
+    wrong: /moved to another version, and its turn is the old one/,
+  },
 ];
 
 /** The definition of a function with one place changed, by its file under src/postgres/functions. */

@@ -194,7 +194,18 @@ function* wrongEpoch(before: RunRows, run: RunRows): Generator<string> {
   if (run.turn <= before.turn) yield "another epoch has begun, and its turn is the old one";
 }
 
+/** A move to another version is not for a run that is over or at work, and makes stale what was dispatched for the old code. */
+function* wrongMove(before: RunRows, run: RunRows): Generator<string> {
+  if (before.version === run.version) return;
+  if (isOver(before)) yield "it was over, and was moved to another version";
+  if (run.turn <= before.turn) yield "it was moved to another version, and its turn is the old one";
+  const old = new Set(tokensOf(before));
+  if (tokensOf(run).some((token) => token !== null && old.has(token)))
+    yield "it was moved to another version, and a lease stands that was there before";
+}
+
 function* wrongChange(before: RunRows, run: RunRows, { now, latest, isTakenOver }: Prospect): Generator<string> {
+  yield* wrongMove(before, run);
   if (before.epoch !== run.epoch) return yield* wrongEpoch(before, run);
   if (before.records.some((hash, index) => run.records[index] !== hash)) yield "a record changed";
   if (run.turn < before.turn) yield "its turn went back";
@@ -251,9 +262,12 @@ function isInRace(place: string): boolean {
 
 /** Tells whether the run, or a branch of it, has a lease that it did not have before. */
 function hasBegun(before: RunRows, run: RunRows): boolean {
-  const tokens = ({ token, pending }: RunRows) => [token, ...pending.map((row) => row.token)];
-  const old = new Set(tokens(before));
-  return tokens(run).some((token) => token !== null && !old.has(token));
+  const old = new Set(tokensOf(before));
+  return tokensOf(run).some((token) => token !== null && !old.has(token));
+}
+
+function tokensOf({ token, pending }: RunRows): readonly (string | null)[] {
+  return [token, ...pending.map((row) => row.token)];
 }
 
 /**

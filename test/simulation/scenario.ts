@@ -142,7 +142,7 @@ const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
 });
 
 /** These come after the start, so that most of them find the run. */
-const following = new Set<Act["verb"]>(["cancel", "cancel version", "fork", "delete"]);
+const following = new Set<Act["verb"]>(["cancel", "cancel version", "fork", "delete", "upgrade"]);
 
 /** How long some runs come later than what was delivered to them. It is kept for 96 hours. */
 const laterMs = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 95 * hourMs, 97 * hourMs);

@@ -14,6 +14,7 @@ import { Court } from "./court.ts";
 import { describeAnswer, describeCall, describeRun } from "./describe.ts";
 import { type Fate, Faults, noneMet } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
+import { Movers } from "./movers.ts";
 import { Operators } from "./operators.ts";
 import type { Outside } from "./outside/outside.ts";
 import { outsideOf } from "./outside/platforms.ts";
@@ -84,6 +85,7 @@ class Simulation {
   readonly #people: People;
   readonly #senders: Senders;
   readonly #operators: Operators;
+  readonly #movers: Movers;
   readonly #witness: Witness;
   readonly #trouble: TroubleSoFar;
   readonly #rules = new Rules();
@@ -127,8 +129,10 @@ class Simulation {
     const patience = this.#patience;
     this.#people = new People({ patience, passage: this.#passage, sessions: site.sessions, note });
     this.#senders = new Senders(patience);
+    this.#movers = new Movers(patience);
     this.#operators = new Operators({
       patience,
+      movers: this.#movers,
       onSignal: (runId, letter) => this.#people.noteSignal(runId, letter),
     });
     this.#trouble = new TroubleSoFar({
@@ -232,6 +236,7 @@ class Simulation {
       people: this.#people,
       senders: this.#senders,
       operators: this.#operators,
+      movers: this.#movers,
       witness: this.#witness,
       trouble: this.#trouble,
       contractOf: (runId) => this.#contractOf(runId),
@@ -261,6 +266,7 @@ class Simulation {
       onBody: (runId, key, isCleanup) => witness.noteBody(runId, key, isCleanup),
       onBodyOfOnce: (runId, key) => witness.noteOnce(runId, key),
       onStatus: (runId, status) => witness.noteStatus(runId, status),
+      onReturn: (runId, version) => witness.noteReturn(runId, version),
       ledger: witness.ledger,
       nextTry: (what) => witness.nextTry(what),
       die: () => {

@@ -25,6 +25,10 @@ export interface Case extends Omit<Undoing, "rows">, Handled {
   readonly bodies: number;
   /** What it has said of itself. */
   readonly said: ReadonlySet<string>;
+  /** The versions that it may be of, after all moves. */
+  readonly versions: ReadonlySet<number>;
+  /** The versions whose code has returned for it. */
+  readonly returned: ReadonlySet<string>;
   /** Whether its history is not its first one, so that it may have begun what nothing tells of any more. */
   readonly hasLaterEpoch: boolean;
   /** Whether a step that it has copied from another run may have sent the URL of a callback that it waits for. */
@@ -43,6 +47,8 @@ export function judge({
   answers,
   bodies,
   said,
+  versions,
+  returned,
   given,
   isDeleted,
   mayBeDeleted,
@@ -69,6 +75,10 @@ export function judge({
     wrongs.push(`${results} steps have results, ${given} were given, and only ${bodies} had their bodies carried out`);
   if (rows.customStatus !== null && !said.has(String(decode(rows.customStatus))))
     wrongs.push(`it says "${rows.customStatus}" of itself, which it never said`);
+  if (!versions.has(rows.version))
+    wrongs.push(`it is of version ${rows.version}, and should be of ${[...versions].join(" or ")}`);
+  if (status === "completed" && !returned.has(String(rows.version)))
+    wrongs.push(`it is of version ${rows.version}, and only code of version ${[...returned].join()} has returned for it`);
   if (isOver(rows)) {
     const value = decode(rows.end ?? "");
     const isEnded = isCancelled || isTerminated;

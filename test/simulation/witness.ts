@@ -20,6 +20,8 @@ export interface Testimony {
   readonly bodies: number;
   /** What it has said of itself. */
   readonly said: ReadonlySet<string>;
+  /** The versions whose code has returned for it. */
+  readonly returned: ReadonlySet<string>;
   readonly account: Account;
   /** How many of its turns were about to begin alone. */
   readonly beginnings: number;
@@ -30,6 +32,7 @@ export class Witness {
   /** The idempotency keys of the bodies that were carried out, by run. */
   readonly #bodies = new SetsByRun();
   readonly #said = new SetsByRun();
+  readonly #returned = new SetsByRun();
   /** The leases of turns that were about to begin alone, by run. */
   readonly #beginnings = new SetsByRun();
   /** The steps that may be carried out at most once, and were: by run, epoch and key. */
@@ -46,6 +49,7 @@ export class Witness {
     return {
       bodies: this.#bodies.of(runId).size,
       said: this.#said.of(runId),
+      returned: this.#returned.of(runId),
       account: this.ledger.of(runId),
       beginnings: this.#beginnings.of(runId).size,
     };
@@ -70,6 +74,10 @@ export class Witness {
 
   noteStatus(runId: string, status: string): void {
     this.#said.add(runId, status);
+  }
+
+  noteReturn(runId: string, version: number): void {
+    this.#returned.add(runId, String(version));
   }
 
   nextTry(what: string): number {

@@ -16,6 +16,11 @@ export function programOf(version: number, timeout?: number) {
   });
 }
 
+/** The other version to which a run may be moved. It has the same code, so the history of a run fits both. */
+export function twinOf({ version, timeoutMs }: ProgramContract): ProgramContract {
+  return programOf(version + 100, timeoutMs);
+}
+
 export const programContract = programOf(1);
 
 export type ProgramContract = typeof programContract;

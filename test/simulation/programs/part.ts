@@ -66,6 +66,8 @@ export interface ProgramWorld {
   onBodyOfOnce?(runId: string, idempotencyKey: string): void;
   /** Notes what a run says of itself. */
   onStatus?(runId: string, status: string): void;
+  /** Notes that the code of a version has returned for a run. */
+  onReturn?(runId: string, version: number): void;
   /** Left out where nobody looks at the undos. */
   readonly ledger?: ProgramLedger;
   /** Answers how often somebody was asked for this, by whatever process, counted from 1. */

@@ -80,7 +80,11 @@ export function outcomeOf({
 
 /** `entered`: gets the cleanups that the handler is in. */
 export function playing(program: Program, world: ProgramWorld, entered?: Set<string>): ProgramHandler {
-  return ({ step, run: { runId } }) => program.play({ step, runId, at: "", world, entered: entered ?? new Set() });
+  return async ({ step, run: { runId, version } }) => {
+    const returned = await program.play({ step, runId, at: "", world, entered: entered ?? new Set() });
+    world.onReturn?.(runId, version);
+    return returned;
+  };
 }
 
 /** Tells whether a run of this program may end so, in any order of events and whoever dies. */
