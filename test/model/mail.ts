@@ -124,7 +124,7 @@ export const mostKept = 10_000;
 export const mostKeptBytes = 16 * 1024 * 1024;
 
 /** The signals that the run has not taken. */
-export function keptBy({ signals, flood = { count: 0, bytes: 0 } }: Run): { count: number; bytes: number } {
+export function keptBy({ signals, flood = { count: 0, bytes: 0, last: 0 } }: Run): { count: number; bytes: number } {
   const untaken = signals.filter(({ takenAt }) => takenAt === undefined);
   const bytes = untaken.reduce((sum, { payload }) => sum + payload.length, 0);
   return { count: untaken.length + flood.count, bytes: bytes + flood.bytes };

@@ -25,7 +25,14 @@ export interface ClaimItem {
   readonly turn: "right" | "stale" | "future";
   readonly alone: "as needed" | "always" | "never" | "sixteen";
   readonly token: "fresh" | "again";
-  readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch" | "all, told" | "another version";
+  readonly have:
+    | "nothing"
+    | "all"
+    | "a part"
+    | "more than there is"
+    | "another epoch"
+    | "all, told"
+    | "another version";
 }
 /** Id of a deployment. Undefined: its release gives none. */
 export type By = "one" | "two" | "three" | undefined;

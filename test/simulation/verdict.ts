@@ -78,7 +78,9 @@ export function judge({
   if (!versions.has(rows.version))
     wrongs.push(`it is of version ${rows.version}, and should be of ${[...versions].join(" or ")}`);
   if (status === "completed" && !returned.has(String(rows.version)))
-    wrongs.push(`it is of version ${rows.version}, and only code of version ${[...returned].join()} has returned for it`);
+    wrongs.push(
+      `it is of version ${rows.version}, and only code of version ${[...returned].join()} has returned for it`,
+    );
   if (isOver(rows)) {
     const value = decode(rows.end ?? "");
     const isEnded = isCancelled || isTerminated;
