@@ -181,11 +181,6 @@ export const planted: readonly [Planted, ...Planted[]] = [
     wrong: /moved to another version, and a lease stands/,
   },
   {
-    what: "a process goes on with the old code, in memory, of a run that was moved to another version",
-    definition: "is_of_version(run uuid, have jsonb) returns boolean language sql volatile as 'select true'",
-    wrong: /it is of version \d+, and only code of version \d+ has returned/,
-  },
-  {
     what: "a run that is moved to another version keeps its turn",
     definition: changed("replay/entries/upgrade_run.sql", "set turn = t.turn + 1,", "set turn = t.turn,"),
     wrong: /moved to another version, and its turn is the old one/,
