@@ -30,6 +30,9 @@ export function make(script: Script, wish: Wish): void {
     case "batch":
       makeBatch(script, wish, (inner) => make(script, inner));
       break;
+    case "upgrade":
+      makeUpgrade(script, wish, (inner) => make(script, inner));
+      break;
     case "tick":
       for (const stage of stagesOf(wish)) make(script, stage);
       break;
@@ -93,9 +96,6 @@ function makeOne(script: Script, wish: SingleWish): void {
       break;
     case "operate":
       makeOperation(script, wish);
-      break;
-    case "upgrade":
-      makeUpgrade(script, wish, (inner) => make(script, inner));
       break;
   }
 }

@@ -277,7 +277,7 @@ export interface TickWish {
   readonly meanwhile: readonly Wish[];
 }
 /** A wish that is made of others. */
-export type ComposedWish = TurnWish | BatchWish | TickWish;
+export type ComposedWish = TurnWish | BatchWish | UpgradeWish | TickWish;
 
 export type SingleWish =
   | StartWish
@@ -294,7 +294,6 @@ export type SingleWish =
   | MoveWish
   | AdvanceWish
   | OperateWish
-  | UpgradeWish
   | AlarmWish
   | NoteWish
   | PlainWish;
