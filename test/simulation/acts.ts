@@ -49,7 +49,7 @@ export interface Upgrade {
   readonly atMs: number;
   /** How long after the look at the run the move is asked for. */
   readonly lateMs: number;
-  /** After how long it is moved back. Undefined: it stays. */
+  /** How much later it is moved back. Undefined: it stays. */
   readonly backAfterMs: number | undefined;
 }
 
