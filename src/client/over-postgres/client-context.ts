@@ -24,21 +24,28 @@ export interface ClientContextOptions {
 export class ClientContext {
   readonly calls: Calls;
   readonly limits: Limits;
-  /** The most bytes of an input, a result or an answer, which a store may keep. A signal may have `limits.valueBytes`. */
-  readonly valueBytes: number;
   readonly host: WallClock;
   readonly traceparent: () => string | undefined;
+  readonly #valueBytes: number | undefined;
   readonly #dispatch: Dispatch;
   readonly #onError: (error: unknown) => void;
 
   constructor({ calls, dispatch, limits, host = hostClock, traceparent, onError = () => {} }: ClientContextOptions) {
     this.calls = calls;
     this.limits = { ...defaultLimits, ...limits };
-    this.valueBytes = limits?.valueBytes ?? calls.store?.mostBytes ?? defaultLimits.valueBytes;
+    this.#valueBytes = limits?.valueBytes;
     this.host = host;
     this.traceparent = traceparent ?? (() => undefined);
     this.#dispatch = limited(dispatch, host);
     this.#onError = onError;
+  }
+
+  /**
+   * The most bytes of an input, a result or an answer, which a store may keep. A signal may have `limits.valueBytes`. It is asked for
+   * late, since it may open the database.
+   */
+  get valueBytes(): number {
+    return this.#valueBytes ?? this.calls.store?.mostBytes ?? defaultLimits.valueBytes;
   }
 
   /** Answers the database's time, in epoch milliseconds. */
