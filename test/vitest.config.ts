@@ -25,6 +25,8 @@ export default defineConfig({
     // Ends what hangs. A machine that is busy with other things takes a quarter of it for the longest tests.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // What a test waits for comes at once, or late on a busy machine. A second, as by default, was too short there.
+    expect: { poll: { timeout: 60_000 } },
     reporters: ["default", new TotalsReporter()],
   },
 });
