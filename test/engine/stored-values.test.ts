@@ -1,7 +1,11 @@
 /** Values beyond the limit, which a store of the user's keeps: they are there when they are needed, and go with the last run that holds them. */
 import { type StepContext, workflow } from "layover";
+import { encrypted } from "layover/encryption";
+import { withStore } from "layover/store";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { Client } from "../../src/client/over-postgres/client.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { testKeys } from "../postgres/encryption/keys.ts";
@@ -98,6 +102,18 @@ describe("an input, a result and the run's result of some MiB", () => {
     expect(await sentOn(world, run)).toMatchObject({ status: "completed", result: text("i", 10) + text("r") });
     const kept = [...store.values.values()].map((bytes) => new TextDecoder().decode(bytes));
     expect(kept.every((one) => one.startsWith("2sealed."))).toBe(true);
+  });
+
+  test("are encrypted before, though the store was given first", async () => {
+    const store = new MemoryStore();
+    const query = encrypted(withStore(database.query, { store }), testKeys);
+    const calls = makeCalls({ query, namespace: "wrapped", alarm: async () => {} });
+    const client = new Client({ calls, dispatch: async () => {}, wake: async () => {} });
+    await calls.adoptEnvironment("test");
+    const run = await client.start(report, text("i"));
+    const [kept = new Uint8Array()] = store.values.values();
+    expect(new TextDecoder().decode(kept.subarray(0, 8))).toBe("2sealed.");
+    expect((await client.get(run.runId)).input).toBe(text("i"));
   });
 
   test("may be so long, and no longer", async () => {
