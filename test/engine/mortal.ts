@@ -145,8 +145,9 @@ export abstract class Mortal {
         },
         { endpoint: query.endpoint },
       );
+    const { store } = sealing;
     return {
-      store: sealing.store,
+      store: store && { ...store, delete: (keys) => atWork(store.delete(keys)) },
       seal: (name, call, query) => atWork(sealing.seal(name, call, passing(query))),
       open: (name, call, answer) => atWork(sealing.open(name, call, answer)),
     };

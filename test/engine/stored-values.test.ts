@@ -1,4 +1,5 @@
 /** Values beyond the limit, which a store of the user's keeps: they are there when they are needed, and go with the last run that holds them. */
+import { randomUUID } from "node:crypto";
 import { type StepContext, workflow } from "layover";
 import { encrypted } from "layover/encryption";
 import { withStore } from "layover/store";
@@ -166,6 +167,27 @@ describe("a store that does not work", () => {
     await world.pass("2 hours");
     await world.tick();
     expect((await held()).map(({ key }) => key)).toEqual(expect.arrayContaining(keys()));
+  });
+
+  test.each(fates)("holds up a start whose input it does not take, which is tried again: its put %s", async (fate) => {
+    const { world, store } = await aWorld();
+    store.fates.put.push(fate, fate);
+    const run = await world.start(report, text("i"));
+    expect((await world.get(run.runId)).input).toBe(text("i"));
+  });
+
+  test("that fails is asked once a sweep to delete, however much there is", async () => {
+    const { world, store, keys } = await aWorld();
+    const values = Array.from({ length: 250 }, (_, index) => ({ runId: randomUUID(), key: `k${index}`, bytes: 1 }));
+    const call = JSON.stringify({ namespace: world.namespace, values });
+    await database.pool.query("select layover.hold_values($1)", [call]);
+    for (const { key } of values) store.values.set(key, new Uint8Array(1));
+    store.fates.delete.push("is never answered", "works");
+    await world.pass("61 minutes");
+    await world.tick();
+    expect(store.fates.delete).toEqual(["works"]);
+    await world.pass("12 minutes");
+    expect(keys()).toEqual([]);
   });
 
   test.each(fates)("holds up a run whose values it does not answer: its get %s", async (fate) => {

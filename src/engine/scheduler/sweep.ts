@@ -6,14 +6,17 @@ import type { EngineContext } from "../engine-context.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 const mostAtOnce = 100;
+/** When `sweep_values` answers the same keys again. */
+const againMs = 10 * 60_000;
 
-/** Does nothing where no store is given. A store that fails is asked again ten minutes later. */
+/** Does nothing where no store is given. A store that fails is asked again ten minutes later, and for nothing else until then. */
 export async function sweep({ options, report }: EngineContext, limit: TimeLimit): Promise<void> {
   const { calls } = options;
   const { store } = calls;
   if (store === undefined) return;
-  for (let isMore = true; isMore; ) {
-    const { keys, nextAt, ...answer } = await limit.wait(() => calls.sweepValues({ limit: mostAtOnce }));
+  for (let isMore = true; isMore; limit.extend()) {
+    const answer = await limit.wait(() => calls.sweepValues({ limit: mostAtOnce }));
+    const { keys, nextAt } = answer;
     isMore = answer.isMore;
     if (!isMore && nextAt !== null) await limit.wait(() => calls.alarms.arm([nextAt]));
     if (keys.length === 0) continue;
@@ -21,9 +24,9 @@ export async function sweep({ options, report }: EngineContext, limit: TimeLimit
       await limit.wait(() => store.delete(keys));
     } catch (error) {
       report(error, "deleting stored values");
-      continue;
+      await limit.wait(() => calls.alarms.arm([calls.clock.now() + againMs]));
+      return;
     }
     await limit.wait(() => calls.forgetValues({ keys }));
-    limit.extend();
   }
 }

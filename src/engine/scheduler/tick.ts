@@ -266,8 +266,8 @@ class Tick {
     const { calls, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
     await this.#moveLocked(looksAtAll);
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs, retention }));
-    await sweep(this.#context, this.#limit);
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
+    await sweep(this.#context, this.#limit);
     if (this.#isComplete && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
     const hasSeenAll = looksAtAll && this.#isComplete;
     const triedThrough = looksAtAll && !hasSeenAll ? this.#triedThrough : undefined;

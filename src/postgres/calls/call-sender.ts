@@ -87,7 +87,7 @@ export class CallSender {
     return this.#query.transact;
   }
 
-  /** Where large values are kept. Undefined: in the database, as all others. */
+  /** The store that keeps large values. Undefined: the database keeps all values. */
   get store(): LargeValues | undefined {
     return this.#query.sealing?.store;
   }
@@ -203,12 +203,13 @@ export class CallSender {
     const text = call === undefined ? `select layover.${name}() as answer` : textOf(name);
     const { sealing } = this.#query;
     const all = { ...this.common, ...call };
-    const sent = sealing === undefined ? all : await sealing.seal(name, all, this.#query);
-    const parameters = call === undefined ? [] : [JSON.stringify(sent)];
+    let parameters: readonly string[] | undefined;
     const begun = this.#host.monotonic();
     for (let pauseMs = 50, sends = 1; ; pauseMs *= 4, sends += 1) {
-      const sentAt = this.#host.monotonic();
+      let sentAt = 0;
       try {
+        parameters ??= call === undefined ? [] : [JSON.stringify((await sealing?.seal(name, all, this.#query)) ?? all)];
+        sentAt = this.#host.monotonic();
         const answer = answerOf<Answer & KnownSchema & { readonly now?: number }>(await this.#query(text, parameters));
         // If this throws, the time stays unknown, so the next call asks again.
         if (name === "read_clock") this.#checkFit(answer);
