@@ -32,7 +32,7 @@ export interface Query {
 
 /** Seals the values of what is sent to a function of SQL, and opens those of its answer. `name`: that of the function. */
 export interface Sealing {
-  /** Where large values are kept instead of in the database (`layover/store`). Undefined: none is. */
+  /** The store that keeps large values (`layover/store`). Undefined: the database keeps all values. */
   readonly store?: LargeValues | undefined;
   /** Makes one that seals what the other one has sealed. Undefined: the other one takes its place. */
   readonly upon?: ((other: Sealing) => Sealing) | undefined;

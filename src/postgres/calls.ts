@@ -19,7 +19,7 @@ export interface Calls extends TurnCalls, SchedulerCalls, ClientCalls, OperatorC
   readonly endpoint: string;
   /** Carries out the transaction of a step. Undefined: the database's driver has none. */
   readonly transact: Query["transact"];
-  /** Where large values are kept. Undefined: in the database, as all others. */
+  /** The store that keeps large values. Undefined: the database keeps all values. */
   readonly store: LargeValues | undefined;
   /** Answers the database's time, and asks for it if no answer has told it yet. */
   now(): Promise<number>;

@@ -62,7 +62,7 @@ async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
   return watch.times;
 }
 
-/** What is timed takes its calls and its runs from here. */
+/** The calls and the runs of the calls that are timed. */
 type Among = Awaited<ReturnType<typeof openAmong>>;
 
 async function openAmong(pool: Pool) {

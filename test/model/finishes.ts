@@ -109,11 +109,11 @@ interface Finished {
   readonly now: number;
   readonly isWhole: boolean;
   readonly next: FinishRun["next"];
-  /** What the run waits for beside its next turn. */
+  /** The branches that the run waits for beside its next turn. */
   readonly branches: readonly Row[];
 }
 
-/** What a finish that took effect is told. */
+/** Answers a finish that took effect. */
 function answerOf(run: Run, { now, isWhole, next, branches }: Finished): Answer {
   if (isWhole && next === "ready" && branches.length === 0)
     return { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) };

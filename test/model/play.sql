@@ -71,7 +71,7 @@ begin
         and not b.is_queued and not b.is_released));
 end $$;
 
--- What upgrade_run is to keep as the due instant of a run. It changes it if the run was blocked, or was to be looked at.
+-- Answers the due instant that upgrade_run has to keep for a run. It changes it if the run was blocked, or was to be looked at.
 create function layover_test.due_of_upgrade(p jsonb) returns timestamptz language plpgsql volatile as $$
 begin
   return (

@@ -65,7 +65,7 @@ export interface ReplayOptions extends Omit<LoadOptions, "onDemand"> {
   readonly tellsLines?: boolean;
 }
 
-/** What was stored once is not too large. */
+/** A replay accepts values of any size, since the run has stored them already. */
 const boundless = { above: 0, mostBytes: Number.POSITIVE_INFINITY, delete: async () => {} };
 
 export async function replayStored(

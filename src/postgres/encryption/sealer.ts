@@ -6,12 +6,10 @@ import { type About, open, seal, sealedWithin } from "./envelope.ts";
 import type { KeyRing } from "./keys.ts";
 import { samenessOf } from "./sameness.ts";
 import { answers, calls } from "./shapes.ts";
-import { type Met, noteUnreadable, replaced, walk } from "./walk.ts";
+import { type Met, mail, noteUnreadable, replaced, walk } from "./walk.ts";
 
 /** SQL keeps 2,000 characters of why a run does not get on. An envelope of so many bytes is shorter. */
 const longestWhy = 1_400;
-/** What a turn would take into its history. */
-const mail: ReadonlySet<Met["kind"]> = new Set(["signal", "callback", "end"]);
 
 export class Sealer implements Sealing {
   readonly #ring: KeyRing;

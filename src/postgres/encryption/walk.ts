@@ -15,6 +15,9 @@ export interface Met {
   readonly runId?: string | undefined;
 }
 
+/** The kinds of values that a turn takes into its history. */
+export const mail: ReadonlySet<Met["kind"]> = new Set(["signal", "callback", "end"]);
+
 /** Begins to make what comes in its place. Undefined: it stays. */
 type Visit = (met: Met) => Promise<unknown> | undefined;
 

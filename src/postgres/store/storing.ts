@@ -4,7 +4,7 @@
  */
 import type { LargeValues, Query, Sealing } from "../../core/ports.ts";
 import { answers, calls } from "../encryption/shapes.ts";
-import { type Met, noteUnreadable, replaced, walk } from "../encryption/walk.ts";
+import { type Met, mail, noteUnreadable, replaced, walk } from "../encryption/walk.ts";
 import type { Keeper } from "./keeper.ts";
 import { digestOf, type Reference, readReference, writeReference } from "./reference.ts";
 
@@ -15,7 +15,7 @@ export interface StoringOptions {
   /** Larger values go to the store, in bytes. */
   readonly above: number;
   readonly mostBytes: number;
-  /** What one answer may bring from the store, in bytes. */
+  /** The most bytes that one answer brings from the store. */
   readonly memoryBytes: number;
 }
 
@@ -27,8 +27,6 @@ const ofRuns: ReadonlySet<string> = new Set([
   ...["start_run", "signal_with_start", "answer_callback", "finish_turns", "finish_once"],
   ...["retry_run", "restart_run", "fork_run"],
 ]);
-/** What a turn would take into its history. */
-const mail: ReadonlySet<Met["kind"]> = new Set(["signal", "callback", "end"]);
 const kept: ReadonlySet<Met["kind"]> = new Set(["input", "callback", "record", "end"]);
 
 interface Held {

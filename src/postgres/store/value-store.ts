@@ -1,4 +1,4 @@
-/** What keeps large values: a bucket, a folder, or whatever else keeps bytes under a name. */
+/** The interface of a store of large values: a bucket, a folder, or whatever else keeps bytes under a name. */
 
 /**
  * Each call may fail, or take effect and fail; then it comes again. It is given up after some time (`timeoutMs`), and `signal` says so. A value is never
