@@ -17,3 +17,7 @@ alter table layover.pending
   add constraint only_a_branch_is_leased check (kind = 'branch' or token is null),
   add constraint what_queues_is_a_free_branch_of_a_map
     check (is_queued = false or (kind = 'branch' and map is not null and token is null));
+
+alter table layover.record
+  add constraint a_known_kind
+    check (kind in ('step', 'sleep', 'signal', 'callback', 'cancellation', 'close', 'closing', 'ending', 'start', 'child'));

@@ -9,9 +9,15 @@ begin
     return layover.finish_branch(p->>'namespace',
       case when f ? 'announces' then layover.accept_announcement(p->>'namespace', f) else f end);
   end if;
+  if layover.is_one_step(f) then
+    v_answer := layover.finish_step(p, f);
+    if v_answer is not null then
+      return v_answer;
+    end if;
+  end if;
   v_answer := layover.finish_run(p, f);
-  if not f ? 'claim' or v_answer->'claim' is not null or v_answer->>'outcome' <> 'finished' or not (v_answer->>'isReady')::boolean then
-    return v_answer; -- this is the path of each step, so its condition is no query
+  if not f ? 'claim' or v_answer->>'outcome' <> 'finished' or not (v_answer->>'isReady')::boolean then
+    return v_answer;
   elsif not f ? 'ending' or exists (select from layover.run_state t -- otherwise the process knows a record that was not kept
     where t.run_id = (f->>'runId')::uuid and t.ending_position is not null)
   then

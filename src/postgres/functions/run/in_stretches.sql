@@ -28,7 +28,7 @@ begin
                   and layover.goes_on(t, v_now) and i.turn->>'next' not in ('parked', 'blocked')
                   and not i.turn ?| '{attempt,demands,children,released,closes,announces,closing,ending,failedUndos,failure,continues,patches,input}'
                   and not (t.has_parent and layover.is_over(i.turn->>'next'))
-                  and i.turn->'records' @> '[{"kind": "callback"}]' is not true
+                  and i.turn->'records' @? '$[*] ? (@.kind != "step")' is not true
                 else t.status = 'parked' and t.turn = (i.turn->>'turn')::integer and t.ready_at <= v_now
                   and t.lost < 2 and not t.has_pending and layover.may_run(t, v_now) end then 'runs' end
               from layover.run_state t where t.run_id = (i.turn->>'runId')::uuid)
