@@ -22,7 +22,7 @@ const latestMsPerDeath = 3 * 60_000;
 /** How many calls each port gets when nothing goes wrong. */
 export function countCalls({ world }: Told): Record<Port, number> {
   const count = (port: Port) => world.calls.filter((call) => call.port === port).length;
-  return { query: count("query"), dispatch: count("dispatch"), alarm: count("alarm") };
+  return { query: count("query"), dispatch: count("dispatch"), alarm: count("alarm"), store: count("store") };
 }
 
 export async function tellWithDeaths(

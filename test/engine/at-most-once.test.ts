@@ -45,6 +45,32 @@ function aFax(body: (times: number, world: World) => unknown, options: Options =
   return { told, actIn };
 }
 
+test("a step that runs at most once has its result, though the loser of a race is recorded meanwhile", async () => {
+  let bodies = 0;
+  const world = await worldOf(
+    database,
+    async ({ step }) => {
+      // The other process has the loser at work, so this one has the run in memory when it learns of the winner.
+      await step.race("first", [
+        ({ step }) => step.run("slow", () => world.foreign("30s")),
+        ({ step }) => step.run("quick", () => "q"),
+        ({ step }) => step.run("third", () => "t"),
+      ]);
+      const body = async () => {
+        bodies += 1;
+        await world.foreign("50s");
+        return "sent";
+      };
+      return await step.run("fax", body, { ...atMostOnce, timeout: "2 minutes" });
+    },
+    { processes: 2, batch: 1, warmRuns: 10 },
+  );
+  const run = await world.start(tested);
+  await world.pass("5 minutes");
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "sent" });
+  expect(bodies).toBe(1);
+});
+
 describe.each(Object.entries(places))("a step that runs at most once, in %s", (_, stand) => {
   test("is not run again when its process died: it fails as interrupted", async () => {
     const { told, actIn } = aFax((_, world) => world.die());

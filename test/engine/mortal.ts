@@ -3,6 +3,7 @@
  * world lets it pass. One that died is never heard of again: what it waited for does not come.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { type ValueStore, withStore } from "layover/store";
 import type { Client } from "../../src/client/over-postgres/client.ts";
 import {
   type Parameter,
@@ -15,13 +16,14 @@ import {
 import { within } from "../../src/core/waits.ts";
 import type { Deployment } from "../../src/engine/options.ts";
 import { SkewedTimers, type SkewedTimersOptions } from "./timers.ts";
+import { UnseenWork } from "./unseen-work.ts";
 
-export type Port = "query" | "dispatch" | "alarm";
+export type Port = "query" | "dispatch" | "alarm" | "store";
 
 /** A call that waits at a port. */
 export interface Waiting {
   readonly port: Port;
-  /** The SQL function that is called, or what is dispatched or armed. */
+  /** The SQL function that is called, what is dispatched or armed, or the verb of a store. */
   readonly what: string;
   /** What a query sends: the function's one json. */
   readonly parameter: string | undefined;
@@ -42,12 +44,19 @@ export interface MortalOptions extends SkewedTimersOptions {
   readonly together?: ((writes: readonly Sent[], last: Sent) => Sent) | undefined;
   /** How long the driver waits for a statement's answer, in milliseconds. Default: for ever. */
   readonly answersWithinMs?: number | undefined;
+  /** A store outside that keeps values of more than so many bytes. Each of its calls waits at a port. Left out: none. */
+  readonly values?: { readonly store: ValueStore; readonly above: number } | undefined;
 }
 
 export interface Sent {
   readonly text: string;
   readonly parameters: readonly Parameter[];
 }
+
+/** How long a call of a store may take: the default of `layover/store`. */
+const storeWithinMs = 20_000;
+/** A real timer would not know the world's time. */
+const forEverMs = 2 ** 31 - 1;
 
 /** Who carries out a handler or a body. */
 export const atWork = new AsyncLocalStorage<Mortal>();
@@ -62,6 +71,9 @@ export abstract class Mortal {
   /** Resolves when it has died. */
   readonly gone: Promise<void>;
   readonly #die: () => void;
+  readonly #unseen = new UnseenWork((by) => {
+    if (!this.isDead) this.resting += by;
+  });
   /** Handlers that were given their macrotask and did not have it yet. */
   resting = 0;
   isDead = false;
@@ -71,7 +83,7 @@ export abstract class Mortal {
   isBeginning = false;
   waiting: Waiting[] = [];
 
-  constructor({ name = "the process", deployment, query, together, answersWithinMs, ...clock }: MortalOptions) {
+  constructor({ name = "the process", deployment, query, together, answersWithinMs, values, ...clock }: MortalOptions) {
     this.name = name;
     this.deployment = deployment;
     const gone = Promise.withResolvers<void>();
@@ -83,7 +95,7 @@ export abstract class Mortal {
       const answer = this.#pass("query", functionIn(text), send, parameters?.[0]);
       return within(this.timers, answersWithinMs, answer, unanswered);
     };
-    const { endpoint, transact, sealing } = query;
+    const { endpoint, transact, sealing } = values === undefined ? query : this.#withStore(query, values);
     const atOnce = together && transactAtOnce(ported, together);
     this.query = Object.assign(ported, {
       endpoint,
@@ -121,35 +133,33 @@ export abstract class Mortal {
     this.#die();
   }
 
-  /** Encryption is no call, but the world waits for it as for a macrotask. */
+  #withStore(query: Query, { store, above }: NonNullable<MortalOptions["values"]>): Query {
+    const call = <Answer>(what: string, act: () => Promise<Answer>) =>
+      this.#unseen.outside(() => within(this.timers, storeWithinMs, this.#pass("store", what, act), unanswered));
+    const { signal } = new AbortController();
+    const ported: ValueStore = {
+      put: (key, bytes) => call("put", () => store.put(key, bytes, signal)),
+      get: (key) => call("get", () => store.get(key, signal)),
+      delete: (keys) => call("delete", () => store.delete(keys, signal)),
+    };
+    return withStore(query, { store: ported, above, timeoutMs: forEverMs });
+  }
+
   #sealing(sealing: Sealing): Sealing {
-    const atWork = async <Result>(working: Promise<Result>): Promise<Result> => {
-      this.resting += 1;
-      try {
-        return await working;
-      } finally {
-        if (this.isDead) await new Promise(() => {});
-        this.resting -= 1;
-      }
+    const whileAlive = async <Answer>(act: () => Promise<Answer>): Promise<Answer> => {
+      const answer = await this.#unseen.run(act);
+      return this.isDead ? await new Promise<never>(() => {}) : answer;
     };
     /** A statement amid the work waits at its port, as any other. */
-    const passing = (query: Query): Query =>
-      Object.assign(
-        async (...call: Parameters<Query>) => {
-          this.resting -= 1;
-          try {
-            return await query(...call);
-          } finally {
-            this.resting += 1;
-          }
-        },
-        { endpoint: query.endpoint },
-      );
+    const passing = (query: Query): Query => {
+      const send = (...call: Parameters<Query>) => this.#unseen.outside(() => query(...call));
+      return Object.assign(send, { endpoint: query.endpoint });
+    };
     const { store } = sealing;
     return {
-      store: store && { ...store, delete: (keys) => atWork(store.delete(keys)) },
-      seal: (name, call, query) => atWork(sealing.seal(name, call, passing(query))),
-      open: (name, call, answer) => atWork(sealing.open(name, call, answer)),
+      store: store && { ...store, delete: (keys) => whileAlive(() => store.delete(keys)) },
+      seal: (name, call, query) => whileAlive(() => sealing.seal(name, call, passing(query))),
+      open: (name, call, answer) => whileAlive(() => sealing.open(name, call, answer)),
     };
   }
 

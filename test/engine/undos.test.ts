@@ -175,6 +175,39 @@ describe("a step that has not succeeded", () => {
     expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
   });
 
+  test("is undone where its body used `step`, and the run was cancelled before corrected code had tried it again", async () => {
+    const { done, act } = ledger();
+    const world = await worldOf(database, async ({ step }) =>
+      act(step, "charge", () => Promise.resolve().then(() => step.run("inner", () => 1))),
+    );
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "blocked" });
+    await cancel(world, run);
+    await world.deploy({ workflows: [tested.handler(async ({ step }) => act(step, "charge"))] });
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
+    const { attempts } = await world.history(run);
+    expect(attempts).toMatchObject([{ path: "charge", number: 1, error: { code: "nested_step" } }]);
+  });
+
+  test("is undone where it is a branch whose body used `step`, and the run was cancelled before that was corrected", async () => {
+    const { done, act } = ledger();
+    const charging =
+      (body?: (step: TestedStep) => unknown): TestedHandler =>
+      async ({ step }) =>
+        Promise.all([act(step, "charge", () => body?.(step)), step.sleep("nap", "1 day")]);
+    const world = await worldOf(
+      database,
+      charging((step) => Promise.resolve().then(() => step.run("inner", () => 1))),
+    );
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "blocked" });
+    await cancel(world, run);
+    await world.deploy({ workflows: [tested.handler(charging())] });
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
+  });
+
   test("is undone where a signal had led to it, its process died, and its run was cancelled", async () => {
     const { done, act } = ledger();
     const world: World = await worldOf(database, async ({ step }) => {

@@ -75,7 +75,7 @@ export class World {
   readonly #clock: Clock;
   readonly #watch: Watch;
   readonly #reader: Client;
-  readonly #counts = { query: 0, dispatch: 0, alarm: 0 };
+  readonly #counts = { query: 0, dispatch: 0, alarm: 0, store: 0 };
   #options: WorldOptions;
   #processes: Process[] = [];
   readonly #course: Course;

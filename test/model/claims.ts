@@ -212,7 +212,7 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budge
 
 /** The steps without a record that may have had their effect. */
 function attemptedOf({ attempts, history }: Run): Place[] {
-  const names = new Set(attempts.map((attempt) => attempt.slice(0, attempt.lastIndexOf("/"))));
+  const names = new Set([...attempts].map((attempt) => attempt.slice(0, attempt.lastIndexOf("/"))));
   const recorded = history.filter(({ kind }) => kind === "step").map(({ path, occurrence }) => `${path}#${occurrence}`);
   return [...names]
     .filter((name) => !recorded.includes(name))

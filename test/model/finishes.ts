@@ -78,14 +78,14 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.losses = noLosses;
   run.handed = Math.max(run.handed, through);
   run.readyAt = now;
-  run.isInterrupted = false;
+  run.isInterrupted &&= isWhole ? hasGotNowhere(f) : !carriesOut(f);
   run.says = lastSaying(f.says, isWhole ? Number.POSITIVE_INFINITY : f.position) ?? run.says;
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
   if (isWhole) {
     record(run, f);
     run.closed.push(...(f.closes ?? []));
     recordAttempt(run, f, now);
-  }
+  } else keepDropped(run, f);
   const isEnding = isWhole && isEnd(next);
   const isLeft = isEnding || (isWhole && f.ending !== undefined); // nothing of it is waited for any more
   const freed = isLeft ? [] : release(run, f, through, now);
@@ -199,10 +199,27 @@ function record(run: Run, { records = [], bytes = 0 }: FinishRun): void {
   }
 }
 
+/** Tells whether the turn has ended before it carried out anything. */
+function hasGotNowhere({ setback, next, attempt, records = [] }: FinishRun): boolean {
+  return (setback !== undefined || next === "blocked") && attempt === undefined && records.length === 0;
+}
+
+/** Tells whether the turn has carried out a step. */
+function carriesOut({ attempt, records = [] }: FinishRun): boolean {
+  return attempt !== undefined || records.some(({ kind }) => kind === "step");
+}
+
+/** The steps that a turn has carried out leave attempts, where its records are dropped. */
+function keepDropped(run: Run, { attempt, records = [] }: FinishRun): void {
+  for (const { kind, path, occurrence, attempts = 1 } of records)
+    if (kind === "step") run.attempts.add(`${path}#${occurrence}/${attempts}`);
+  if (attempt !== undefined) run.attempts.add(`${attempt.path}#${attempt.occurrence}/${attempt.number}`);
+}
+
 function recordAttempt(run: Run, { attempt }: FinishRun, now: number): void {
   if (attempt === undefined) return;
   const { path, occurrence, number, demandedAfter, retryInMs } = attempt;
-  run.attempts.push(`${path}#${occurrence}/${number}`);
+  run.attempts.add(`${path}#${occurrence}/${number}`);
   use(run, { path, occurrence });
   if (retryInMs === undefined) return;
   const earlier = findRow(run, { path, occurrence });
@@ -301,7 +318,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   const wasCounted = row.isCounted;
   const wasReady = isReady(run, now);
   const retryInMs = f.attempt?.retryInMs;
-  if (f.attempt !== undefined) run.attempts.push(`${f.path}#${f.occurrence}/${f.attempt.number}`);
+  if (f.attempt !== undefined) run.attempts.add(`${f.path}#${f.occurrence}/${f.attempt.number}`);
   row.turn += 1;
   row.isCounted = wasCounted && retryInMs !== undefined && retryInMs <= soonMs;
   row.readyAt = retryInMs === undefined ? undefined : now + retryInMs;

@@ -22,9 +22,17 @@ export function start(world: World, namespace: string, call: StartCall): Called 
   if (isDeleted(world, namespace, runId)) {
     return { answer: { outcome: "started", runId, version, turn: null, isDeleted: true, now }, hasEffect: false };
   }
-  const readyAt = Math.max(now, call.startAt ?? now + (call.delayMs ?? 0));
   const isHeld = world.workflowPauses.get(namespace)?.isPaused ?? false;
-  world.runs.push({
+  const run = newRun(world, namespace, call, isHeld);
+  world.runs.push(run);
+  return { answer: { outcome: "started", runId, turn: isHeld ? null : 1, readyAt: run.readyAt, now }, hasEffect: true };
+}
+
+/** `isHeld`: its workflow is paused. */
+function newRun({ now }: World, namespace: string, call: StartCall, isHeld: boolean): Run {
+  const { runId, workflow, version, id: userId, encodedInput: input } = call;
+  const readyAt = Math.max(now, call.startAt ?? now + (call.delayMs ?? 0));
+  return {
     id: runId,
     namespace,
     workflow,
@@ -71,10 +79,9 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     signals: [],
     flood: undefined,
     answers: [],
-    attempts: [],
+    attempts: new Set(),
     occurrences: new Map(),
-  });
-  return { answer: { outcome: "started", runId, turn: isHeld ? null : 1, readyAt, now }, hasEffect: true };
+  };
 }
 
 export function isDeleted({ deletions }: World, namespace: string, runId: string): boolean {

@@ -40,8 +40,11 @@ function look(script: Script, wish: UpgradeWish): (UpgradeCall & { readonly runI
   return { runId, ...saw, to, signature: `of ${to}`, callId, by: "ada" };
 }
 
-/** The runs that would be moved. */
-function fitting({ runs }: World, { isFitting }: UpgradeWish): Run[] {
+/** The runs that would be moved. If some of them are blocked, which is rare, it is these. */
+function fitting({ runs }: World, { isFitting }: UpgradeWish): readonly Run[] {
+  if (!isFitting) return [];
   const isFree = (run: Run) => [run, ...run.rows].every(({ lease }) => lease === undefined);
-  return isFitting ? runs.filter((run) => !isOver(run) && isFree(run)) : [];
+  const free = runs.filter((run) => !isOver(run) && isFree(run));
+  const blocked = free.filter(({ isBlocked }) => isBlocked);
+  return blocked.length > 0 ? blocked : free;
 }

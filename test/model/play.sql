@@ -71,11 +71,14 @@ begin
         and not b.is_queued and not b.is_released));
 end $$;
 
--- Answers the due instant that upgrade_run has to keep for a run. It changes it if the run was blocked, or was to be looked at.
+-- Answers the due instant that upgrade_run has to keep for a run. It changes it if the run was blocked, or was to be looked at, but not when
+-- the same call comes again.
 create function layover_test.due_of_upgrade(p jsonb) returns timestamptz language plpgsql volatile as $$
 begin
   return (
-    select case when p ? 'armed' then (
+    select case
+      when exists (select from layover.operation x where x.run_id = s.run_id and x.call_id = (p->>'callId')::uuid) then s.due_at
+      when p ? 'armed' then (
         select coalesce(max(o.at) filter (where o.at <= layover.now() + interval '1 minute'), min(o.at))
           from (select layover.from_ms(i.at::bigint) as at from jsonb_array_elements_text(p->'armed') as i (at)) as o)
       else layover.now() end

@@ -67,7 +67,7 @@ export function dropRows(run: Run, isDropped: (row: Row) => boolean): void {
   for (const row of run.rows.filter(isDropped)) {
     const attempt = `${row.path}#${row.occurrence}/${row.attempts + 1}`;
     const isOpen = row.hasBegun && row.position === undefined && (row.lease !== undefined || row.attempts === 0);
-    if (isOpen && !run.attempts.includes(attempt)) run.attempts.push(attempt);
+    if (isOpen) run.attempts.add(attempt);
   }
   run.rows = run.rows.filter((row) => !isDropped(row));
 }

@@ -3,7 +3,7 @@ import type { ClaimTurn } from "../../src/postgres/wire.ts";
 import type { UpgradeCall } from "../../src/postgres/wire-replay.ts";
 import { type Called, keptBy } from "./mail.ts";
 import { isCarried } from "./refusals.ts";
-import { findRun, isAtWork, isOver } from "./rules.ts";
+import { findRun, isAtWork, isOver, standingSetback } from "./rules.ts";
 import { type Answer, noLosses, type Run, type World } from "./world.ts";
 
 export function upgrade(world: World, namespace: string, call: UpgradeCall & { readonly runId: string }): Called {
@@ -15,10 +15,11 @@ export function upgrade(world: World, namespace: string, call: UpgradeCall & { r
   const refusal = whyItStays(world, run, call);
   if (refusal !== undefined) return unchanged({ ...refusal, ...(refusal["outcome"] !== "unknown" && { runId }) });
 
+  const isStuck = run.isBlocked || standingSetback(run) !== undefined;
   Object.assign(run, { version, signature, isMoved: true, turn: run.turn + 1 });
   Object.assign(run, { dispatches: 0, loneClaims: 0, beginnings: 0, losses: noLosses });
   run.refusals.clear();
-  if (run.isBlocked) Object.assign(run, { isBlocked: false, readyAt: world.now });
+  if (isStuck) Object.assign(run, { isBlocked: false, readyAt: world.now });
   const verdict = { outcome: "upgraded", runId, version };
   run.operations.set(callId, verdict);
   return { answer: { ...verdict, ...readyOf(run, world.now) }, hasEffect: true };

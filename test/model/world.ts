@@ -186,7 +186,7 @@ export interface Run {
   flood: { readonly count: number; readonly bytes: number; readonly last: number } | undefined;
   answers: CallbackAnswer[];
   /** Attempts that failed, each as its place and its number. */
-  attempts: string[];
+  readonly attempts: Set<string>;
   /** How often the handler has asked for something at each path. */
   occurrences: Map<string, number>;
 }

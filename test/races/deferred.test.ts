@@ -1,8 +1,9 @@
 /** A finish that saw less than there is by now: its run is ready again, and as if that turn had never had any trouble. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aMap, aParkedRun, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
+import { aMap, aParkedRun, aRecord, at, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
+import { closesBy } from "./undoing.ts";
 
 describeSomePostgres(
   "a finish that is deferred",
@@ -61,6 +62,81 @@ describeSomePostgres(
       expect(await run.claim(stage.onlooker, { token: "third", turn: 3 })).toMatchObject({
         patches: [{ path: "seen", position: 0 }],
       });
+    });
+
+    test("keeps the last that the run had said of itself by what the turn saw", async () => {
+      const run = await aRunToDefer();
+      const says = [
+        { value: '0"first"', saidAfter: 0 },
+        { value: '0"second"', saidAfter: 0 },
+        { value: '0"after a record that is dropped"', saidAfter: 1 },
+      ];
+      expect(await run.finish(stage.onlooker, { token: "second", position: 0, says })).toMatchObject({
+        outcome: "deferred",
+      });
+      expect(await stage.look("select custom_status from layover.run_state where run_id = $1", [run.id])).toEqual([
+        { custom_status: '0"second"' },
+      ]);
+    });
+
+    const x = aRecord("step", "x");
+    const failed = {
+      ...at("x"),
+      number: 1,
+      beganAt: noon,
+      endedAt: noon,
+      error: "0null",
+      demandedAfter: 0,
+      retryInMs: 0,
+    };
+
+    describe.each([
+      ["a step has succeeded", { records: [aRecord("sleep", "nap"), x] }],
+      ["an attempt of a step has failed", { next: "parked" as const, attempt: failed }],
+    ])("where %s", (_, told) => {
+      const defers = async () => {
+        const run = await aRunToDefer();
+        const answer = await run.finish(stage.onlooker, { token: "second", position: 0, ...told });
+        expect(answer).toMatchObject({ outcome: "deferred" });
+        expect(Object.keys(await run.pending())).toEqual(["a", "address"]);
+        await run.claim(stage.onlooker, { token: "third", turn: 3 });
+        return run;
+      };
+      const attemptedBy = async (run: Run, token: string, position: number, turn: number) => {
+        await closesBy(run, { token, position, path: "other" })(stage.onlooker);
+        const claimed = await run.claim(stage.onlooker, { token: "closing", turn });
+        return Reflect.get(Object(claimed), "attempted");
+      };
+
+      test("it is told as begun if the run ends before it is carried out again", async () => {
+        expect(await attemptedBy(await defers(), "third", 1, 4)).toEqual([at("x")]);
+      });
+
+      test("it is told as begun once, if that happens twice", async () => {
+        const run = await defers();
+        await run.signal(stage.onlooker, "address");
+        const again = { token: "third", position: 0, ...told };
+        expect(await run.finish(stage.onlooker, again)).toMatchObject({ outcome: "deferred" });
+        await run.claim(stage.onlooker, { token: "fourth", turn: 4 });
+        expect(await attemptedBy(run, "fourth", 1, 5)).toEqual([at("x")]);
+      });
+
+      test("it is not once it has a record", async () => {
+        const run = await defers();
+        await run.finish(stage.onlooker, { token: "third", position: 1, records: [x] });
+        await run.claim(stage.onlooker, { token: "fourth", turn: 4 });
+        expect(await attemptedBy(run, "fourth", 2, 5)).toEqual([]);
+      });
+    });
+
+    test("keeps the error of a last attempt whose record it drops", async () => {
+      const run = await aRunToDefer();
+      const { retryInMs: _, ...attempt } = { ...failed, error: '0{"message": "no"}' };
+      const last = { token: "second", position: 0, records: [{ ...x, isFailure: true }], attempt };
+      expect(await run.finish(stage.onlooker, last)).toMatchObject({ outcome: "deferred" });
+      expect(await stage.look("select error from layover.attempt where run_id = $1 and path = 'x'", [run.id])).toEqual([
+        { error: '0{"message": "no"}' },
+      ]);
     });
 
     describe("has the scheduler look", () => {

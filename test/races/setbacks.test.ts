@@ -72,6 +72,21 @@ describeSomePostgres("a finish that sets its run back", (database) => {
     expect(await run.state()).toMatchObject({ isReady: true, dueAt: soon });
   });
 
+  test.each([
+    ["has got nowhere: the step of the lost turn before it may have begun", {}, 2],
+    ["has carried that step out: nothing else may have begun", { records: [aRecord("step", "it")] }, 1],
+  ])("and a cancel, after a turn that %s", async (_, told, attempts) => {
+    const run = await aRunAtWork(stage);
+    await stage.clock.advance(minute);
+    await run.claim(stage.onlooker, { token: "second", turn: 1 });
+    await run.finish(stage.onlooker, { token: "second", next: "parked", setback: why, ...told });
+    await run.operate(stage.onlooker, "cancel");
+    await run.claim(stage.onlooker, { token: "third", turn: 2 });
+    expect(
+      await stage.look(`select attempts from layover.record where run_id = $1 and kind = 'closing'`, [run.id]),
+    ).toEqual([{ attempts }]);
+  });
+
   test("has its tries counted anew where its turn recorded something", async () => {
     const run = await aRunAtWork(stage);
     await setBack(run, "first")(stage.onlooker);

@@ -18,9 +18,14 @@ export function anEnd({ token = "first", position = 0, at = noon, next = "failed
   return { token, position, next: "ready" as const, records, ending: 1 };
 }
 
-/** What a turn says whose handler has failed after the step `x`, while a step that can be undone has no record. */
-export function aClose({ token = "first", position = 0, at = noon }: EndOptions = {}) {
-  return { token, position, next: "ready" as const, records: [aRecord("step", "x", { at })], closing: true as const };
+interface CloseOptions extends EndOptions {
+  /** The step that its handler failed after. Default: `x`. */
+  readonly path?: string;
+}
+
+/** The finish of a turn whose handler has failed after the step `path`, while another step that can be undone has no record. */
+export function aClose({ token = "first", position = 0, at = noon, path = "x" }: CloseOptions = {}) {
+  return { token, position, next: "ready" as const, records: [aRecord("step", path, { at })], closing: true as const };
 }
 
 export const endsBy =
@@ -29,7 +34,7 @@ export const endsBy =
     run.finish(session, anEnd(options));
 
 export const closesBy =
-  (run: Run, options?: EndOptions) =>
+  (run: Run, options?: CloseOptions) =>
   (session: Session): Promise<wire.FinishAnswer> =>
     run.finish(session, aClose(options));
 

@@ -5,6 +5,7 @@ import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aParkedRun,
+  aRunAtWork,
   at,
   aWaitFor,
   branches,
@@ -39,6 +40,15 @@ describeSomePostgres(
       await stage.clock.advance(2 * minute);
       return run;
     }
+
+    test("ends the pause after a setback: the new code is tried at once", async () => {
+      const run = await aRunAtWork(stage);
+      await run.finish(stage.onlooker, { token: "first", next: "parked", setback: "it took too long" });
+      expect(await run.state()).toMatchObject({ turn: 2, readyAt: noon + minute });
+      const moved = await moving(run, { armed: [noon + minute] })(stage.onlooker);
+      expect(moved).toMatchObject({ outcome: "upgraded", turn: 3 });
+      expect(await run.state()).toMatchObject({ turn: 3, readyAt: expect.toSatisfy((at: number) => at <= noon) });
+    });
 
     describe("and a claim by a deployment that has the old version only", () => {
       const claiming = (run: Run, turn: number) => (session: Session) => run.claim(session, { turn, token: "second" });

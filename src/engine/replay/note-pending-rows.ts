@@ -3,14 +3,24 @@ import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedRun, WirePending } from "../../postgres/wire.ts";
 import type { LoadedRun } from "./loaded-run.ts";
 
-/** Notes which rows stand; one that the code does not ask for is a divergence. */
-export function notePendingRows(loaded: LoadedRun, { pending }: Pick<ClaimedRun, "pending">): void {
+/**
+ * Notes which rows stand; one that the code does not ask for is a divergence.
+ *
+ * A claim tells of all rows that the database knows as losers'. It tells nothing of a loser whose race is decided by the very records that
+ * came with the claim: its row stands, and may be at work.
+ */
+export function notePendingRows(
+  loaded: LoadedRun,
+  { pending, handedPosition }: Pick<ClaimedRun, "pending" | "handedPosition">,
+): void {
   const { execution } = loaded;
   if (execution.divergence !== undefined) return;
   if (pending == null && execution.races.losers.size === 0) return;
-  const { losers } = execution.races;
+  const { losers, releases } = execution.races;
+  const known = releases.filter(({ position }) => position <= handedPosition);
   const standing = new Set((pending ?? []).map(placeName));
-  for (const loser of losers.keys()) if (!standing.has(loser)) loaded.forgetRow(loser);
+  for (const loser of losers.keys())
+    if (!standing.has(loser) && known.some(({ prefix }) => loser.startsWith(prefix))) loaded.forgetRow(loser);
   for (const row of pending ?? []) {
     const place = placeName(row);
     if (row.kind === "retry") loaded.noteFailedAttempts(place, row.attempts);

@@ -1,5 +1,4 @@
 /** One attempt of a step: runs the body, and tells what is to be recorded. */
-
 import { toErrorValue } from "../../core/codec/error-value.ts";
 import { toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { retryDelay } from "../../core/contract/retry.ts";

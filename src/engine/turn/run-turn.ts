@@ -198,10 +198,11 @@ export class RunTurn {
       await this.#record(step, { kind: "step", value: result.value, beganAt, attempts: number });
       return undefined;
     }
-    // The code around the body is wrong, and may be why it failed: the step is carried out again when that is corrected.
-    if (this.#loaded.execution.divergence !== undefined) return undefined;
+    // Wrong code around the body may be why it failed. The step is carried out again when that is corrected; it may have had its effect.
+    const isWrong = this.#loaded.execution.divergence !== undefined;
     const { path, occurrence, demandedAfter, isShielded } = step;
-    const { error, endedAt, retryInMs } = result;
+    const { error, endedAt } = result;
+    const retryInMs = isWrong ? undefined : result.retryInMs;
     this.#attempt = {
       path,
       occurrence,
@@ -213,6 +214,7 @@ export class RunTurn {
       error,
       ...(retryInMs !== undefined && { retryInMs }),
     };
+    if (isWrong) return undefined;
     if (retryInMs !== undefined) {
       this.#loaded.noteFailedAttempts(placeName(step), number);
       return retryInMs;

@@ -1,6 +1,7 @@
 -- running -> parked and ready, when the holder of the lease has not seen all that has come. A branch was recorded during its turn, or
 -- something has come that the turn rules out (has_come). The turn's own records are dropped. What it demanded from the part that it
--- saw is kept.
+-- saw is kept. A step whose record is dropped has had its effect: it leaves an attempt (keep_dropped), so that it is undone if the run
+-- ends before that step is carried out again.
 --
 -- It also answers finishes that come again.
 create or replace function layover.defer_run(namespace text, f jsonb) returns json
@@ -10,6 +11,7 @@ declare
   v_token    constant uuid := (f->>'token')::uuid;
   v_seen     constant integer := (f->>'position')::integer;
   v_now      constant timestamptz := layover.now();
+  v_is_dropping constant boolean := f ? 'attempt' or coalesce(f->'records' @> '[{"kind": "step"}]', false);
   v_branches json;
   v_freed    json;
   v_answer   json;
@@ -17,7 +19,7 @@ declare
 begin
   update layover.run_state as t
      set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
-         is_interrupted = false,
+         is_interrupted = t.is_interrupted and not v_is_dropping,
          handed_position = greatest(t.handed_position, v_seen),
          ready_at = 'epoch',
          custom_status = coalesce((select o.says->>'value' from jsonb_array_elements(f->'says') with ordinality as o (says, number)
@@ -29,6 +31,9 @@ begin
    returning t.turn, t.epoch into s;
   if not found then
     return layover.answer_again(namespace, v_run, v_token);
+  end if;
+  if v_is_dropping then
+    perform layover.keep_dropped(v_run, s.epoch, f);
   end if;
   delete from layover.pending b where b.run_id = v_run and b.position <= v_seen;
   perform layover.release_losers(v_run, v_seen, f->'released');

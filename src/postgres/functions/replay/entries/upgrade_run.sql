@@ -4,8 +4,8 @@
 --
 -- The next turn gets a new number. So a claim that has read the old version while this call was under way is stale, and all turns that were
 -- dispatched for the old code are. A process that holds the run in memory with the old code does not go on with that
--- (is_of_version). A blocked run is ready for the new code. Whatever was due is looked at within a minute, and this call has
--- armed that. A run that only waits for a signal stays as it is.
+-- (is_of_version). A blocked run is ready for the new code, and so is one that was to be tried again later. Whatever was due is looked at
+-- within a minute, and this call has armed that. A run that only waits for a signal stays as it is.
 --
 -- It locks the run and then the pending rows, and then looks: a claim of a branch is over by then, and each later one sees the new version.
 --
@@ -41,6 +41,8 @@ begin
           select max(b.leased_until) from layover.pending b where b.run_id = v_run and b.token is not null)) as busy_until,
         t.ended_at is not null or t.cancel_requested_at is not null or t.cancelled_position is not null or t.is_closing
           or t.ending_position is not null as is_ending,
+        t.blocked is not null or exists (select from layover.setback w
+          where w.run_id = v_run and w.path = '' and w.turn = t.turn) as is_stuck,
         (r.version, t.epoch, t.turn, t.last_position, layover.last_mail(v_run)) is distinct from ((p->>'from')::integer,
           (p->>'epoch')::integer, (p->>'turn')::integer, (p->>'position')::integer, (p->>'lastMail')::bigint) as has_moved
       into s
@@ -60,7 +62,7 @@ begin
     update layover.run r set version = v_to, signature = p->>'signature' where r.id = v_run;
     update layover.run_state t
        set turn = t.turn + 1, dispatches = 0, claims = 0, beginnings = 0, lost = 0, spared = 0, lost_token = null,
-           blocked = null, refused_by = null, ready_at = case when t.blocked is not null then 'epoch' else t.ready_at end,
+           blocked = null, refused_by = null, ready_at = case when s.is_stuck then 'epoch' else t.ready_at end,
            due_at = case when t.paused_at is null and (t.blocked is not null or t.due_at is not null) then layover.pick_due(p->'armed',
              v_now + case when p ? 'armed' then interval '1 minute' else interval '0' end) end
      where t.run_id = v_run;
