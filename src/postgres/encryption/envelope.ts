@@ -4,7 +4,7 @@
  */
 import { sealedMark } from "../../core/codec/stored-value.ts";
 import { decrypt, encrypt } from "./cipher.ts";
-import type { KeyRing } from "./keys.ts";
+import type { CurrentKey, KeyRing } from "./keys.ts";
 
 /** What a text is bound to. It is opened with the same only. */
 export interface About {
@@ -17,17 +17,26 @@ export interface About {
 /** Sealed texts within another text, such as the reason within an error that SQL made. */
 export const sealedWithin = /2sealed\.[\w-]{1,32}\.[\w-]+/g;
 
+/** Seals a text, at once where the host's cipher does. */
+export function seal({ id, key }: CurrentKey, text: string, about: About): string | Promise<string> {
+  const sealed = encrypt(key, boundTo(about), text);
+  const head = `${sealedMark}${id}.`;
+  return typeof sealed === "string" ? head + sealed : sealed.then((later) => head + later);
+}
+
 /**
- * Seals a text. Its nonce is random, unless `isSteady`: then the same text gives the same envelope, as long as the current key
- * is the same, so that the database can group by it.
+ * Seals a text by a nonce that is a MAC of it. So the same text gives the same envelope, as long as the current key is the same,
+ * and the database can group by it.
  */
-export async function seal(ring: KeyRing, text: string, about: About, isSteady: boolean): Promise<string> {
-  const { current } = ring;
+export async function sealSteadily(
+  ring: KeyRing,
+  { id, key }: CurrentKey,
+  text: string,
+  about: About,
+): Promise<string> {
   const bound = boundTo(about);
-  const key = await ring.keyOf(current, about.namespace);
-  if (key === undefined) throw new Error("the current key is gone");
-  const nonce = isSteady ? await ring.macOf("nonce", about.namespace, `${bound}\n${text}`) : undefined;
-  return `${sealedMark}${current}.${await encrypt(key, bound, text, nonce)}`;
+  const nonce = await ring.macOf("nonce", about.namespace, `${bound}\n${text}`);
+  return `${sealedMark}${id}.${await encrypt(key, bound, text, nonce)}`;
 }
 
 /** Opens a sealed text, or says why it cannot be opened. */

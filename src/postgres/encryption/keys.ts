@@ -20,8 +20,14 @@ export interface EncryptionKeys {
   readonly sameness: string | undefined;
 }
 
+/** The key that encrypts, in one namespace. */
+export interface CurrentKey {
+  readonly id: string;
+  readonly key: Key;
+}
+
 export class KeyRing {
-  readonly current: string;
+  readonly #current: string;
   readonly #secrets: ReadonlyMap<string, string>;
   readonly #sameness: string;
   readonly #aes = new Map<string, Promise<Key>>();
@@ -36,8 +42,15 @@ export class KeyRing {
     this.#secrets = new Map(given);
     if (!this.#secrets.has(current))
       throw invalid(`the current key ${JSON.stringify(current)} is not among the keys`, "Give its secret.");
-    this.current = current;
+    this.#current = current;
     this.#sameness = checkSecret(sameness ?? "", "`sameness`");
+  }
+
+  async currentOf(namespace: string): Promise<CurrentKey> {
+    const id = this.#current;
+    const key = await this.keyOf(id, namespace);
+    if (key === undefined) throw new Error("the current key is gone");
+    return { id, key };
   }
 
   /** Undefined: there is no key of this id. */

@@ -2,11 +2,11 @@
 
 import { isSealed, sealedMark } from "../../core/codec/stored-value.ts";
 import type { Sealing } from "../../core/ports.ts";
-import { type About, open, seal, sealedWithin } from "./envelope.ts";
-import type { KeyRing } from "./keys.ts";
+import { type About, open, seal, sealedWithin, sealSteadily } from "./envelope.ts";
+import type { CurrentKey, KeyRing } from "./keys.ts";
 import { samenessOf } from "./sameness.ts";
 import { answers, calls } from "./shapes.ts";
-import { type Met, mail, noteUnreadable, replaced, walk } from "./walk.ts";
+import { type Met, mail, noteUnreadable, replaced } from "./walk.ts";
 
 /** SQL keeps 2,000 characters of why a run does not get on. An envelope of so many bytes is shorter. */
 const longestWhy = 1_400;
@@ -21,51 +21,40 @@ export class Sealer implements Sealing {
   async seal<Call extends { readonly namespace: string }>(name: string, call: Call): Promise<Call> {
     const shape = calls[name];
     if (shape === undefined) return call;
-    return await replaced(
-      call,
-      (visit) => walk(call, shape, visit),
-      (met) => this.#seal(call.namespace, met),
-    );
+    const key = await this.#ring.currentOf(call.namespace);
+    return await replaced(call, shape, (met) => this.#seal(key, call.namespace, met));
   }
 
   async open<Answer>(name: string, call: { readonly namespace: string }, answer: Answer): Promise<Answer> {
     const shape = answers[name];
     if (shape === undefined) return answer;
     const unreadable = new Map<number, string>();
-    const opened = await replaced(
-      answer,
-      (visit) => walk(answer, shape, visit, call),
-      (met) => {
-        if (met.kind !== "end" && met.kind !== "ending" && !isSealed(met.text)) return undefined;
-        if (!met.text.includes(sealedMark)) return undefined;
-        return this.#open(call.namespace, met, (why) => {
-          if (met.turn !== undefined && mail.has(met.kind)) unreadable.set(met.turn, why);
-        });
-      },
-    );
+    const visit = (met: Met) => {
+      if (met.kind !== "end" && met.kind !== "ending" && !isSealed(met.text)) return undefined;
+      if (!met.text.includes(sealedMark)) return undefined;
+      return this.#open(call.namespace, met, (why) => {
+        if (met.turn !== undefined && mail.has(met.kind)) unreadable.set(met.turn, why);
+      });
+    };
+    const opened = await replaced(answer, shape, visit, call);
     for (const [turn, why] of unreadable) noteUnreadable(opened, turn, why);
     return opened;
   }
 
-  async #seal(namespace: string, { text, kind, scope, sent }: Met): Promise<unknown> {
+  /** Answers what comes in the place of a value, or the promise of it. */
+  #seal(key: CurrentKey, namespace: string, { text, kind, scope, sent }: Met): string | Promise<string> {
     const about = { namespace, kind, scope };
     switch (kind) {
       case "same":
-        return await samenessOf(this.#ring, namespace, {
-          stored: text,
-          sent: typeof sent === "string" ? sent : undefined,
-        });
+        return samenessOf(this.#ring, namespace, { stored: text, sent: typeof sent === "string" ? sent : undefined });
       case "why":
-        return await seal(this.#ring, cut(text), about, true);
+        return sealSteadily(this.#ring, key, cut(text), about);
       case "json":
-        return JSON.stringify(await seal(this.#ring, text, about, false));
-      case "ending": {
-        const ending: { readonly error: string } = JSON.parse(text); // as writeEnding made it
-        const error = await seal(this.#ring, ending.error, { ...about, kind: "end" }, false);
-        return JSON.stringify({ ...ending, error });
-      }
+        return sealAsJson(key, text, about);
+      case "ending":
+        return sealEnding(key, text, about);
       default:
-        return await seal(this.#ring, text, about, false);
+        return seal(key, text, about);
     }
   }
 
@@ -93,6 +82,15 @@ export class Sealer implements Sealing {
     let next = 0;
     return json.replaceAll(sealedWithin, () => JSON.stringify(parts[next++]).slice(1, -1));
   }
+}
+
+async function sealAsJson(key: CurrentKey, text: string, about: About): Promise<string> {
+  return JSON.stringify(await seal(key, text, about));
+}
+
+async function sealEnding(key: CurrentKey, text: string, about: About): Promise<string> {
+  const ending: { readonly error: string } = JSON.parse(text); // as writeEnding made it
+  return JSON.stringify({ ...ending, error: await seal(key, ending.error, { ...about, kind: "end" }) });
 }
 
 function cut(text: string): string {

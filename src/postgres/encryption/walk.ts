@@ -1,4 +1,4 @@
-/** Walks over the values of a json by its shape, and makes a copy with other texts in their place. */
+/** Walks over the values of a json by its shape, and makes a copy with others in their place. */
 import type { Kind, Shape } from "./shapes.ts";
 
 /** One value that the walk has met. */
@@ -18,150 +18,147 @@ export interface Met {
 /** The kinds of values that a turn takes into its history. */
 export const mail: ReadonlySet<Met["kind"]> = new Set(["signal", "callback", "end"]);
 
-/** Begins to make what comes in its place. Undefined: it stays. */
-type Visit = (met: Met) => Promise<unknown> | undefined;
+/** Answers what comes in the place of a value, or the promise of it. Undefined: the value stays. */
+type Visit = (met: Met) => unknown;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A place in the copy, and the value that is being made for it. */
-export interface Slot {
-  /** A list or an object of the copy. */
-  readonly within: Record<string | number, unknown>;
-  readonly name: string | number;
-  readonly made: Promise<unknown>;
-}
-
-export interface Walked {
-  readonly copy: unknown;
-  readonly slots: readonly Slot[];
-}
-
-/** What is known of the objects around a value. */
+/** An object around a value. Its fields may say to which run and place the value belongs. */
 interface Around {
   readonly fields: Fields;
-  readonly turn?: number | undefined;
+  /** The object of the call that is answered by this one. */
+  readonly beside: Fields;
+  readonly turn: number | undefined;
+  readonly above: Around | undefined;
 }
 
+const none: Fields = {};
+const top: Around = { fields: none, beside: none, turn: undefined, above: undefined };
+
 /**
+ * Has the values of a json replaced, all at once. Of what stays no copy is made.
+ *
  * `beside`: the call that is answered. Its fields name the runs of the elements that are answered.
  */
-export function walk(node: unknown, shape: Shape, visit: Visit, beside?: unknown): Walked {
-  const slots: Slot[] = [];
-  const top: Record<string, unknown> = { copy: node };
-  put(top, "copy", shape, { beside, around: { fields: {} }, visit, slots });
-  return { copy: top["copy"], slots };
+export async function replaced<Json>(json: Json, shape: Shape, visit: Visit, beside?: unknown): Promise<Json> {
+  const walk = new Walk(visit);
+  const copy = walk.over(json, shape, beside, top);
+  if (walk.promised.length > 0) await Promise.all(walk.promised);
+  return copy as Json; // the shape of what was walked over
 }
 
 type ObjectShape = Extract<Shape, { readonly [field: string]: Shape }>;
 
-interface Place {
-  readonly beside: unknown;
-  readonly around: Around;
-  readonly visit: Visit;
-  readonly slots: Slot[];
-}
+class Walk {
+  /** Are over when all values are in their places. */
+  readonly promised: Promise<void>[] = [];
+  readonly #visit: Visit;
 
-/** Puts a copy in the place of what lies there. */
-function put(within: Slot["within"], name: string | number, shape: Shape, place: Place): void {
-  const node = within[name];
-  if (typeof shape === "string") {
-    const met = shape === "tuple" ? undefined : metOf(node, shape, place.around);
-    if (met !== undefined) begin(within, name, met, place);
-    else if (shape === "tuple" && Array.isArray(node)) within[name] = tuple(node, place);
-  } else if (isList(shape)) {
-    if (Array.isArray(node)) within[name] = list(node, shape[0], place);
-  } else if (isFields(node)) within[name] = fields(node, shape, place);
-}
+  constructor(visit: Visit) {
+    this.#visit = visit;
+  }
 
-function begin(within: Slot["within"], name: string | number, met: Met, { visit, slots }: Place): void {
-  const made = visit(met);
-  if (made !== undefined) slots.push({ within, name, made });
+  /** Answers what comes in the place of the node: the node itself if all of it stays. */
+  over(node: unknown, shape: Shape, beside: unknown, around: Around): unknown {
+    if (shape === "tuple") return Array.isArray(node) ? this.#tuple(node, around) : node;
+    if (typeof shape === "string") return this.#text(node, shape, around);
+    if (isList(shape)) return Array.isArray(node) ? this.#list(node, shape[0], beside, around) : node;
+    return isFields(node) ? this.#fields(node, shape, beside, around) : node;
+  }
+
+  #fields(node: Fields, shape: ObjectShape, beside: unknown, above: Around): unknown {
+    const around = { fields: node, beside: isFields(beside) ? beside : none, turn: above.turn, above };
+    let copy: Record<string, unknown> | undefined;
+    const replace = (name: string, inner: Shape) => {
+      const before = node[name];
+      const after = inner === "same" ? this.#same(node, before) : this.over(before, inner, around.beside[name], around);
+      if (after === before) return;
+      copy ??= { ...node };
+      this.#put(copy, name, after);
+    };
+    for (const field in shape) {
+      const inner = shape[field];
+      if (inner === undefined) continue;
+      if (field === "*") for (const name of Object.keys(node)) replace(name, inner);
+      else replace(field, inner);
+    }
+    return copy ?? node;
+  }
+
+  #list(nodes: readonly unknown[], shape: Shape, beside: unknown, above: Around): unknown {
+    const besides: readonly unknown[] = Array.isArray(beside) ? beside : [];
+    let copy: unknown[] | undefined;
+    for (const [index, before] of nodes.entries()) {
+      const around = above.turn === undefined ? { ...top, turn: index, above } : above;
+      const after = this.over(before, shape, besides[index], around);
+      if (after === before) continue;
+      copy ??= [...nodes];
+      this.#put(copy, index, after);
+    }
+    return copy ?? nodes;
+  }
+
+  #tuple(record: readonly unknown[], above: Around): unknown {
+    const [kind, path, occurrence] = record;
+    const around = { fields: { kind, path, occurrence }, beside: none, turn: above.turn, above };
+    const before = record[4];
+    const after = this.#text(before, "record", around);
+    if (after === before) return record;
+    const copy = [...record];
+    this.#put(copy, 4, after);
+    return copy;
+  }
+
+  #put(copy: object, name: PropertyKey, made: unknown): void {
+    if (made instanceof Promise) this.promised.push(made.then((value) => this.#put(copy, name, value)));
+    else Reflect.set(copy, name, made);
+  }
+
+  #text(node: unknown, shape: Kind | "outcome" | "same", around: Around): unknown {
+    if (typeof node !== "string" || shape === "same") return node;
+    const record = named(around, "kind");
+    // Whether a name of signals could be closed, which SQL reads.
+    if (shape === "record" && record === "close") return node;
+    const kind = kindOf(shape, record, named(around, "next"));
+    const runId = named(around, "runId");
+    const met = {
+      ...{ text: node, kind, turn: around.turn, scope: scopeOf(kind, around) },
+      runId: typeof runId === "string" ? runId : undefined,
+    };
+    return this.#visit(met) ?? node;
+  }
+
+  /** `sent`: the digest of what was sent, if any, which the MAC replaces. */
+  #same({ encodedInput, value }: Fields, sent: unknown): unknown {
+    const stored = encodedInput ?? value;
+    if (typeof stored !== "string") return sent;
+    return this.#visit({ text: stored, kind: "same", scope: "", sent, turn: undefined }) ?? sent;
+  }
 }
 
 function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
   return Array.isArray(shape);
 }
 
-/** A list is an object of its indices. */
-type Listed = unknown[] & Slot["within"];
-
-function list(nodes: readonly unknown[], shape: Shape, place: Place): unknown[] {
-  const besides = Array.isArray(place.beside) ? place.beside : [];
-  const copy: Listed = Object.assign([...nodes]);
-  for (const index of nodes.keys()) {
-    const turn = place.around.turn ?? index;
-    put(copy, index, shape, { ...place, beside: besides[index], around: { ...place.around, turn } });
+/** Answers what the nearest object around a value says. */
+function named(around: Around, name: "runId" | "path" | "occurrence" | "kind" | "next" | "webhook"): unknown {
+  for (let at: Around | undefined = around; at !== undefined; at = at.above) {
+    const value = at.fields[name] ?? at.beside[name];
+    if (value !== undefined && value !== null) return value;
   }
-  return copy;
+  return undefined;
 }
 
-function fields(node: Fields, shape: ObjectShape, place: Place): unknown {
-  const known = isFields(place.beside) ? place.beside : {};
-  const around = { ...place.around, fields: withNames(withNames(place.around.fields, known), node) };
-  const copy: Record<string, unknown> = { ...node };
-  for (const field in shape) {
-    const inner = shape[field];
-    for (const name of field === "*" ? Object.keys(node) : [field]) {
-      if (inner === "same") same(copy, name, node, place);
-      else if (inner !== undefined && copy[name] !== undefined)
-        put(copy, name, inner, { ...place, beside: known[name], around });
-    }
-  }
-  return copy;
-}
-
-const naming = ["runId", "path", "occurrence", "kind", "next", "webhook"] as const;
-
-/** Adds the fields that name a run or a place. */
-function withNames(before: Fields, node: Fields): Fields {
-  let names: Record<string, unknown> | undefined;
-  for (const name of naming) {
-    const value = node[name];
-    if (value === undefined || value === null) continue;
-    names ??= { ...before };
-    names[name] = value;
-  }
-  return names ?? before;
-}
-
-function same(copy: Slot["within"], name: string, node: Fields, place: Place): void {
-  const stored = node["encodedInput"] ?? node["value"];
-  if (typeof stored !== "string") return;
-  begin(copy, name, { text: stored, kind: "same", scope: "", sent: node[name], turn: undefined }, place);
-}
-
-function tuple(record: readonly unknown[], place: Place): unknown[] {
-  const [kind, path, occurrence] = record;
-  const around = { ...place.around, fields: { ...place.around.fields, kind, path, occurrence } };
-  const copy: Listed = Object.assign([...record]);
-  put(copy, 4, "record", { ...place, around });
-  return copy;
-}
-
-/** Undefined: it is no text, or one that is not sealed. */
-function metOf(node: unknown, shape: Exclude<Extract<Shape, string>, "tuple">, around: Around): Met | undefined {
-  if (typeof node !== "string" || shape === "same") return undefined;
-  // Whether a name of signals could be closed, which SQL reads.
-  if (shape === "record" && around.fields["kind"] === "close") return undefined;
-  return metAt(node, shape, around);
-}
-
-function metAt(text: string, shape: Kind | "outcome", { fields: around, turn }: Around): Met {
-  const kind = kindOf(shape, around["kind"], around["next"]);
-  const runId = typeof around["runId"] === "string" ? around["runId"] : undefined;
-  return { text, kind, turn, runId, scope: scopeOf(kind, around) };
-}
-
-function scopeOf(kind: Met["kind"], { runId, path, occurrence, webhook }: Fields): string {
+function scopeOf(kind: Met["kind"], around: Around): string {
   switch (kind) {
     case "callback":
     case "status":
-      return `run ${String(runId)}`;
+      return `run ${String(named(around, "runId"))}`;
     case "record":
     case "attempt":
-      return `${String(path)}#${String(occurrence)}`;
+      return `${String(named(around, "path"))}#${String(named(around, "occurrence"))}`;
     case "json":
-      return String(webhook);
+      return String(named(around, "webhook"));
     default:
       return "";
   }
@@ -177,19 +174,6 @@ function kindOf(shape: Kind | "outcome", record: unknown, next: unknown): Met["k
 
 function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Has what takes time begun at once by a walk, and puts its results in place when it is there. Undefined: the text stays. */
-export async function replaced<Json>(
-  json: Json,
-  walking: (visit: (met: Met) => Promise<unknown> | undefined) => Walked,
-  replace: (met: Met) => Promise<unknown> | undefined,
-): Promise<Json> {
-  const { copy, slots } = walking(replace);
-  if (slots.length === 0) return json;
-  const results = await Promise.all(slots.map(({ made }) => made));
-  for (const [index, { within, name }] of slots.entries()) within[name] = results[index];
-  return copy as Json; // the shape of what was walked over
 }
 
 /** Tells the engine that a claimed run has mail which cannot be read. */

@@ -4,7 +4,7 @@
  */
 import type { LargeValues, Query, Sealing } from "../../core/ports.ts";
 import { answers, calls } from "../encryption/shapes.ts";
-import { type Met, mail, noteUnreadable, replaced, walk } from "../encryption/walk.ts";
+import { type Met, mail, noteUnreadable, replaced } from "../encryption/walk.ts";
 import type { Keeper } from "./keeper.ts";
 import { digestOf, type Reference, readReference, writeReference } from "./reference.ts";
 
@@ -63,10 +63,8 @@ export class Storing implements Sealing {
     const { keeper } = this.#options;
     const newRunId = name === "fork_run" && "newRunId" in call ? String(call.newRunId) : undefined;
     const outgoing: Outgoing[] = [];
-    const stored = await replaced(
-      sealed,
-      (visit) => walk(sealed, shape, visit),
-      (met) => this.#take(met, { namespace: call.namespace, runId: newRunId ?? met.runId, outgoing }),
+    const stored = await replaced(sealed, shape, (met) =>
+      this.#take(met, { namespace: call.namespace, runId: newRunId ?? met.runId, outgoing }),
     );
     if (outgoing.length === 0) return sealed;
     const values: Held[] = outgoing.map(({ runId, key, bytes }) => ({ runId, key, bytes }));
@@ -83,19 +81,16 @@ export class Storing implements Sealing {
     if (shape === undefined) return before === undefined ? answer : await before.open(name, call, answer);
     const unreadable = new Map<number, string>();
     let room = memoryBytes;
-    const fetched = await replaced(
-      answer,
-      (visit) => walk(answer, shape, visit, call),
-      ({ text, kind, turn }) => {
-        const reference = readReference(text);
-        if (reference === undefined) return undefined;
-        room -= reference.bytes;
-        const isTooMuch = room < 0;
-        return this.#fetch(keeper, reference, isTooMuch, (why) => {
-          if (turn !== undefined && mail.has(kind)) unreadable.set(turn, why);
-        });
-      },
-    );
+    const visit = ({ text, kind, turn }: Met) => {
+      const reference = readReference(text);
+      if (reference === undefined) return undefined;
+      room -= reference.bytes;
+      const isTooMuch = room < 0;
+      return this.#fetch(keeper, reference, isTooMuch, (why) => {
+        if (turn !== undefined && mail.has(kind)) unreadable.set(turn, why);
+      });
+    };
+    const fetched = await replaced(answer, shape, visit, call);
     for (const [turn, why] of unreadable) noteUnreadable(fetched, turn, why);
     return before === undefined ? fetched : await before.open(name, call, fetched);
   }
