@@ -21,6 +21,7 @@ import type { Schedule } from "./core/contract/schedule.ts";
 import type { InferInput } from "./core/contract/schema.ts";
 import type { StartArguments } from "./core/contract/startable.ts";
 import { type Duration, toMilliseconds } from "./core/duration.ts";
+import type { Query } from "./core/ports.ts";
 import type { LogEntry } from "./engine/events.ts";
 import { TestKitError } from "./testing/kit-error.ts";
 import { Stage } from "./testing/stage.ts";
@@ -62,6 +63,11 @@ export interface TestEngineOptions {
    * another timezone. A handler that asks for other things then fails the test with `not_deterministic`. Default: true.
    */
   readonly determinism?: boolean | undefined;
+  /**
+   * Wraps the kit's database as your deployment wraps its own: `(database) => withStore(database, { store })`, and
+   * `encrypted(database, keys)`. Values then have the limits that they have there. Default: it is not wrapped.
+   */
+  readonly wrap?: ((database: Query) => Query) | undefined;
 }
 
 /**
@@ -76,8 +82,9 @@ export interface TestEngineOptions {
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
   const { workflows, schedules = [], stub: stubs = {}, onMissingStub = "throw" } = options;
   const { now = Date.UTC(2026, 0, 1, 12), patience = 250, determinism: checksDeterminism = true } = options;
+  const { wrap = (database) => database } = options;
   const patienceMs = toMilliseconds(patience, { field: "patience" });
-  const given = { workflows, schedules, stubs, onMissingStub, now: Number(now), patienceMs, checksDeterminism };
+  const given = { workflows, schedules, stubs, onMissingStub, now: Number(now), patienceMs, checksDeterminism, wrap };
   return new TestEngine(await Stage.open(given));
 }
 

@@ -16,12 +16,14 @@ import type { TestDatabase } from "./database.ts";
 import type { StubUse } from "./stub-use.ts";
 import { type Body, withStubs } from "./stubs.ts";
 import { macrotask, Timers } from "./timers.ts";
+import { type Wrap, wrappedBy } from "./wrapping.ts";
 
 export interface ProcessOptions {
   readonly workflows: readonly Workflow[];
   readonly schedules: readonly Schedule[];
   readonly stubs: StubUse;
   readonly database: TestDatabase;
+  readonly wrap: Wrap;
   readonly namespace: string;
   readonly time: () => number;
   readonly random: () => number;
@@ -51,7 +53,7 @@ export class Process {
   readonly timers: Timers;
   readonly bodies = new Set<Body>();
   isDead = false;
-  /** Statements that are not answered yet, and handlers that were not given their macrotask. */
+  /** Calls of the database and its store that are not answered yet, and handlers that were not given their macrotask. */
   inFlight = 0;
   /** Grows with all that happens here. */
   progress = 0;
@@ -63,12 +65,14 @@ export class Process {
   #deliveries: { readonly turn: TurnRef; readonly at: number }[] = [];
 
   constructor(options: ProcessOptions) {
-    const { workflows, stubs, database, namespace, time, random, sealCallback, openCallback, onLog, onError } = options;
+    const { workflows, stubs, database, wrap, namespace, time, random } = options;
+    const { sealCallback, openCallback, onLog, onError } = options;
     this.#time = time;
     this.#onError = (error, doing) => this.isDead || onError(error, doing);
     this.timers = new Timers(time);
-    const query = (...[text, parameters]: Parameters<Query>) =>
-      this.#outside(() => database.send({ text, parameters, now: time(), isWanted: () => !this.isDead }));
+    const send = (...[text, parameters]: Parameters<Query>) =>
+      database.send({ text, parameters, now: time(), isWanted: () => !this.isDead });
+    const query = wrappedBy(wrap, Object.assign(send, { endpoint: database.endpoint }), (call) => this.#outside(call));
     this.alarm = async (instants) => {
       for (const { at } of instants) this.#alarms.add(at);
     };
@@ -77,7 +81,7 @@ export class Process {
       this.#deliveries.push(...turns.map((turn) => ({ turn, at })));
     };
     const { alarm, dispatch, timers: host } = this;
-    this.calls = makeCalls({ query: Object.assign(query, { endpoint: database.endpoint }), namespace, alarm, host });
+    this.calls = makeCalls({ query, namespace, alarm, host });
     this.#engine = new Engine({
       calls: this.calls,
       dispatch,

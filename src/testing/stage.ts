@@ -20,6 +20,7 @@ import { type OnMissingStub, StubUse } from "./stub-use.ts";
 import { checkStubs, type Stubs } from "./stubs.ts";
 import { macrotask, realPause } from "./timers.ts";
 import { warmUp, warmUpWorkflow } from "./warm-up.ts";
+import { type Wrap, wrappedBy } from "./wrapping.ts";
 
 export interface StageOptions {
   readonly workflows: readonly Workflow[];
@@ -31,6 +32,7 @@ export interface StageOptions {
   readonly patienceMs: number;
   /** Whether each run is replayed in other worlds. */
   readonly checksDeterminism: boolean;
+  readonly wrap: Wrap;
 }
 
 interface Terms {
@@ -67,7 +69,7 @@ export class Stage {
   #process: Process;
   #failure: TestKitError | undefined;
   #isClosed = false;
-  /** How many statements from outside are not answered yet. */
+  /** How many calls from outside are not answered yet. */
   #asked = 0;
 
   /** @throws TestKitError `unknown_workflow`, LayoverError `duplicate_workflow`, SetupError `package_missing` */
@@ -90,6 +92,7 @@ export class Stage {
       now: 0,
       patienceMs: 0,
       checksDeterminism: false,
+      wrap: (database) => database,
     });
     const run = await stage.ask((client) => client.start(warmUp));
     await stage.play();
@@ -204,16 +207,16 @@ export class Stage {
   }
 
   #newProcess(): Process {
-    const { workflows, schedules } = this.#options;
-    const stubs = this.#stubs;
+    const { workflows, schedules, wrap } = this.#options;
     const namespace = this.#namespace;
     const seal = callbackSealer({ secrets, namespace, publicUrl });
     return new Process({
       workflows,
       schedules,
-      stubs,
+      stubs: this.#stubs,
       namespace,
       database: this.#database,
+      wrap,
       time: () => this.now,
       // Half of the longest pause before each retry: jitter would have tests differ from time to time.
       random: () => 0.5,
@@ -243,17 +246,11 @@ export class Stage {
       monotonic: () => this.now,
       after: (ms: number, act: () => void) => this.#process.timers.after(ms, act),
     };
-    const query = async (...[text, parameters]: Parameters<Query>) => {
-      this.#throwIfClosed();
-      this.#asked += 1;
-      try {
-        return await this.#database.send({ text, parameters, now: this.now, isWanted: () => true });
-      } finally {
-        this.#asked -= 1;
-      }
-    };
+    const send = (...[text, parameters]: Parameters<Query>) =>
+      this.#database.send({ text, parameters, now: this.now, isWanted: () => true });
+    const database = Object.assign(send, { endpoint: this.#database.endpoint });
     const calls = makeCalls({
-      query: Object.assign(query, { endpoint: this.#database.endpoint }),
+      query: wrappedBy(this.#options.wrap, database, (call) => this.#asking(call)),
       namespace: this.#namespace,
       alarm: async (instants) => (await this.#aliveProcess()).alarm(instants),
       host,
@@ -267,7 +264,17 @@ export class Stage {
     });
   }
 
-  /** Waits until every statement is answered and every handler is at rest. */
+  async #asking<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    this.#throwIfClosed();
+    this.#asked += 1;
+    try {
+      return await call();
+    } finally {
+      this.#asked -= 1;
+    }
+  }
+
+  /** Waits until every call is answered and every handler is at rest. */
   async #rest(process: Process): Promise<void> {
     do await macrotask();
     while (process.inFlight > 0 || this.#asked > 0);
