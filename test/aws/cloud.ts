@@ -1,13 +1,16 @@
 /**
  * A deployment on AWS, from its synthesized template: functions in environments of their own (environments.ts), the services
  * that they call on the wire (wire.ts), schedules that really fire, a queue that really delivers, a function URL. Roles may
- * do what the template's policies say. Time is real.
+ * do what the template's policies say. Time is this machine's, unless
+ * somebody else's clock is given.
  *
  * Faithful: what is asynchronous, at least once, delayed, retried and given up, and by whom; that an environment is frozen
  * between two invocations. Not: the exact pauses of AWS' retries, how it spreads load, its limits of rate.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { WallClock } from "../../src/core/ports.ts";
+import { hostClock } from "../../src/postgres/host-clock.ts";
 import { type Ended, Environment, type FunctionSettings } from "./environments.ts";
 import { Policies } from "./policies.ts";
 import { account, Resolved, region, type Template } from "./template.ts";
@@ -33,6 +36,8 @@ export interface CloudOptions {
   readonly runtime?: readonly string[];
   /** How many invocations are at work at a time at most. Default: 20. */
   readonly concurrency?: number;
+  /** The clock of AWS. Default: this machine's. */
+  readonly clock?: WallClock;
 }
 
 /** The access key of a person who may do everything. */
@@ -69,12 +74,19 @@ export class AwsCloud {
   readonly policies: Policies;
   readonly template: Resolved;
   readonly #options: CloudOptions;
-  readonly #functions: ReadonlyMap<string, FunctionSettings>;
+  #functions: ReadonlyMap<string, FunctionSettings>;
+  /** Another version of all functions, which takes each second invocation. */
+  #canary: ReadonlyMap<string, FunctionSettings> | undefined;
+  #invocations = 0;
   readonly #environments = new Map<string, Environment[]>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #clock: WallClock;
+  readonly #cancels = new Set<() => void>();
   readonly #site: Server;
   #waiting: Waiting[] = [];
   #atWork = 0;
+  /** Those that wait for one of the readers of the queue. */
+  readonly #messages: Message[] = [];
+  #readers = 0;
   #isClosed = false;
 
   static async open(options: CloudOptions): Promise<AwsCloud> {
@@ -87,6 +99,7 @@ export class AwsCloud {
 
   private constructor(options: CloudOptions, wire: Wire, endpoint: string) {
     this.#options = options;
+    this.#clock = options.clock ?? hostClock;
     this.wire = wire;
     this.template = new Resolved(options.template, endpoint);
     this.policies = new Policies(this.template);
@@ -119,7 +132,30 @@ export class AwsCloud {
 
   /** Invokes `tick` as the construct does after each deploy. */
   deployed(): void {
-    this.#enqueue({ name: this.#named("tick"), event: {}, attempt: 1, at: Date.now() });
+    this.#enqueue({ name: this.#named("tick"), event: {}, attempt: 1, at: this.#clock.now() });
+  }
+
+  /** Updates all functions: they have these variables, too. What is at work goes on as it was; no event is handed to its process again. */
+  update(variables: Readonly<Record<string, string>>): void {
+    this.#functions = this.#updated(variables);
+    this.#canary = undefined;
+    for (const all of this.#environments.values()) {
+      for (const environment of all) environment.retire();
+    }
+  }
+
+  /** Publishes another version of all functions, with these variables, and gives it half of an alias: each second invocation. */
+  share(variables: Readonly<Record<string, string>>): void {
+    this.#canary = this.#updated(variables);
+  }
+
+  #updated(variables: Readonly<Record<string, string>>): ReadonlyMap<string, FunctionSettings> {
+    return new Map(
+      [...this.#functions].map(([name, settings]) => [
+        name,
+        { ...settings, variables: { ...settings.variables, ...variables } },
+      ]),
+    );
   }
 
   /** Kills the processes of a function, or those of them that are at work. */
@@ -157,7 +193,7 @@ export class AwsCloud {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const cancel of this.#cancels) cancel();
     await Promise.all([...this.#environments.values()].flat().map((environment) => environment.close()));
     this.#site.closeAllConnections();
     await Promise.all([this.wire.close(), new Promise((resolve) => this.#site.close(resolve))]);
@@ -178,6 +214,7 @@ export class AwsCloud {
       timeoutMs: Number(Timeout) * 1_000,
       variables: { ...Variables, AWS_ENDPOINT_URL: this.wire.endpoint, ...this.#options.variables },
       code: this.#options.code,
+      clock: this.#clock,
     };
   }
 
@@ -235,7 +272,7 @@ export class AwsCloud {
       case "lambda":
         if (call.action !== "lambda:InvokeFunction") return this.#toldOf(call);
         if (call.isAwaited) return this.#carryOut(this.#functionOf(call.name), call.event);
-        this.#enqueue({ name: this.#functionOf(call.name), event: call.event, attempt: 1, at: Date.now() });
+        this.#enqueue({ name: this.#functionOf(call.name), event: call.event, attempt: 1, at: this.#clock.now() });
         return {};
       case "sqs":
         for (const { body, delaySeconds } of call.messages) this.#send({ body, receives: 0 }, delaySeconds * 1_000);
@@ -277,9 +314,9 @@ export class AwsCloud {
   #createSchedule(schedule: Schedule): object {
     if (this.schedules.has(schedule.name)) throw new AwsError("ConflictException", 409);
     const at = Date.parse(`${schedule.ScheduleExpression.slice(3, -1)}Z`);
-    if (at <= Date.now()) throw new AwsError("ValidationException", 400, "the schedule is in the past");
+    if (at <= this.#clock.now()) throw new AwsError("ValidationException", 400, "the schedule is in the past");
     this.schedules.set(schedule.name, schedule);
-    this.#after(at - Date.now() + (this.#options.lateness?.() ?? 0), () => this.#fire(schedule));
+    this.#after(at - this.#clock.now() + (this.#options.lateness?.() ?? 0), () => this.#fire(schedule));
     return { ScheduleArn: arn("scheduler", `schedule/${schedule.GroupName}/${schedule.name}`) };
   }
 
@@ -289,12 +326,24 @@ export class AwsCloud {
     const role = Target.RoleArn.split("/").at(-1) ?? "";
     const event: unknown = JSON.parse(Target.Input);
     if (this.policies.allows({ role, action: "lambda:InvokeFunction", resource: Target.Arn }))
-      this.#enqueue({ name: this.#functionOf(Target.Arn), event, attempt: 1, at: Date.now() });
+      this.#enqueue({ name: this.#functionOf(Target.Arn), event, attempt: 1, at: this.#clock.now() });
     else throw new Error(`${role} may not invoke ${Target.Arn}`);
   }
 
   #send(message: Message, delayMs: number): void {
-    this.#after(this.#options.delays?.(delayMs) ?? delayMs, () => void this.#deliver(message));
+    this.#after(this.#options.delays?.(delayMs) ?? delayMs, () => {
+      this.#messages.push(message);
+      void this.#read();
+    });
+  }
+
+  /** Reads the queue as an event source mapping does, which begins with a few readers: each hands over one message after the other. */
+  async #read(): Promise<void> {
+    if (this.#readers === mostReaders) return;
+    this.#readers += 1;
+    for (let next = this.#messages.shift(); next !== undefined && !this.#isClosed; next = this.#messages.shift())
+      await this.#deliver(next);
+    this.#readers -= 1;
   }
 
   /** Delivers a message to the function that the event source mapping names. */
@@ -367,13 +416,14 @@ export class AwsCloud {
   }
 
   async #carryOut(name: string, event: unknown): Promise<Ended> {
-    const settings = this.#functions.get(name);
-    if (settings === undefined) throw new Error(`there is no function ${name}`);
+    this.#invocations += 1;
+    const { variables, ...settings } = this.#versionFor(name, this.#invocations);
     const all = this.#environments.get(name) ?? [];
     this.#environments.set(name, all);
-    let environment = all.findLast(({ isAlive, isAtWork }) => isAlive && !isAtWork);
+    let environment = all.findLast((each) => each.isAlive && !each.isAtWork && each.settings.variables === variables);
     if (environment === undefined) {
-      environment = new Environment({ ...settings, runtime: this.#options.runtime }, (line) => this.output.push(line));
+      const { runtime } = this.#options;
+      environment = new Environment({ ...settings, variables, runtime }, (line) => this.output.push(line));
       all.push(environment);
     }
     this.atWork += 1;
@@ -384,20 +434,25 @@ export class AwsCloud {
     return ended;
   }
 
+  #versionFor(name: string, invocation: number): FunctionSettings {
+    const settings = (invocation % 2 === 0 ? this.#canary : undefined)?.get(name) ?? this.#functions.get(name);
+    if (settings === undefined) throw new Error(`there is no function ${name}`);
+    return settings;
+  }
+
   #after(ms: number, act: () => void): void {
     const isFar = ms > longestTimerMs;
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(timer);
-        if (this.#isClosed) return;
-        if (isFar) this.#after(ms - longestTimerMs, act);
-        else act();
-      },
-      Math.max(0, isFar ? longestTimerMs : ms),
-    );
-    this.#timers.add(timer);
+    const cancel = this.#clock.after(Math.max(0, isFar ? longestTimerMs : ms), () => {
+      this.#cancels.delete(cancel);
+      if (this.#isClosed) return;
+      if (isFar) this.#after(ms - longestTimerMs, act);
+      else act();
+    });
+    this.#cancels.add(cancel);
   }
 }
+
+const mostReaders = 20;
 
 /** The longest time that a timer of Node's can wait. */
 const longestTimerMs = 2 ** 31 - 1;

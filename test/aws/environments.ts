@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import type { WallClock } from "../../src/core/ports.ts";
 
 export interface FunctionSettings {
   readonly name: string;
@@ -19,6 +20,8 @@ export interface FunctionSettings {
   readonly code: string;
   /** The arguments of Node that begin an environment. Default: bootstrap.mjs. */
   readonly runtime?: readonly string[] | undefined;
+  /** The clock by which it says how long an invocation may take. */
+  readonly clock: Pick<WallClock, "now">;
 }
 
 export interface Ended {
@@ -45,6 +48,7 @@ export class Environment {
   #next: { readonly id: string; readonly event: string; readonly deadline: number } | undefined;
   #count = 0;
   #isKilled = false;
+  #isRetired = false;
   /** How long the code took to load, in milliseconds. */
   initMs = Number.NaN;
 
@@ -57,7 +61,7 @@ export class Environment {
 
   /** A killed process takes nothing more, though it takes a moment until it has ended. */
   get isAlive(): boolean {
-    if (this.#isKilled) return false;
+    if (this.#isKilled || this.#isRetired) return false;
     return this.#child === undefined || (this.#child.exitCode === null && this.#child.signalCode === null);
   }
 
@@ -78,7 +82,7 @@ export class Environment {
     const id = `${this.settings.name}-${this.#child?.pid}-${this.#count}`;
     const { promise, resolve } = Promise.withResolvers<Pick<Ended, "answer" | "error">>();
     this.#current = { id, end: resolve };
-    this.#next = { id, event: JSON.stringify(event), deadline: Date.now() + this.settings.timeoutMs };
+    this.#next = { id, event: JSON.stringify(event), deadline: this.settings.clock.now() + this.settings.timeoutMs };
     const timer = setTimeout(() => {
       resolve({ error: `timed out after ${this.settings.timeoutMs / 1_000} s` });
       this.kill();
@@ -88,8 +92,15 @@ export class Environment {
     const ended = await promise;
     clearTimeout(timer);
     this.#current = undefined;
-    this.#child?.kill("SIGSTOP");
+    if (this.#isRetired) this.kill();
+    else this.#child?.kill("SIGSTOP");
     return { ...ended, ms: performance.now() - began, isCold, initMs: this.initMs };
+  }
+
+  /** Takes nothing more. What it has at work goes on to its end. */
+  retire(): void {
+    this.#isRetired = true;
+    if (!this.isAtWork) this.kill();
   }
 
   kill(): void {

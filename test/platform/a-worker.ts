@@ -67,6 +67,8 @@ export interface Settings {
   readonly isEncrypted?: true;
   /** Where workers/traced.ts sends its traces. */
   readonly tracesUrl?: string;
+  /** Which build mixed/worker.ts is of. */
+  readonly build?: string;
 }
 
 export interface WorkerOptions {
@@ -108,7 +110,7 @@ export class AWorker {
   /** Prefix of all paths of its API. */
   prefix = "";
   readonly logged: string[] = [];
-  readonly #options: WorkerOptions;
+  #options: WorkerOptions;
   readonly #miniflare: Miniflare;
 
   private constructor(options: WorkerOptions, port: number) {
@@ -149,6 +151,12 @@ export class AWorker {
     const options = { ...this.#options, env: { ...this.#options.env, ...env } };
     await this.#miniflare.setOptions(this.#miniflareOptions(options));
     await this.#miniflare.ready;
+  }
+
+  /** Deploys another script in place of the one that is there. */
+  async replace(script: string): Promise<void> {
+    this.#options = { ...this.#options, script };
+    await this.restart();
   }
 
   #miniflareOptions({

@@ -8,6 +8,8 @@ export interface World {
   readonly asked: readonly string[];
   /** The idempotency keys of the same questions. Empty: the question had none. */
   readonly keys: readonly string[];
+  /** When the same questions were asked. */
+  readonly instants: readonly number[];
   /** The next question for this path is answered when it is released. */
   hold(path: string): Held;
   close(): void;
@@ -21,15 +23,18 @@ export interface Held {
   release(): void;
 }
 
-export async function openWorld(): Promise<World> {
+/** `now`: tells the time of day. Default: that of this machine. */
+export async function openWorld(now: () => number = Date.now): Promise<World> {
   const asked: string[] = [];
   const keys: string[] = [];
+  const instants: number[] = [];
   const holds = new Map<string, { arrive: () => void; leave: () => void; released: Promise<void> }>();
   const server = createServer((request, response) => {
     const path = request.url?.slice(1) ?? "";
     if (path.includes("/")) return void response.writeHead(404).end();
     asked.push(path);
     keys.push(String(request.headers["idempotency-key"] ?? ""));
+    instants.push(now());
     const held = holds.get(path);
     holds.delete(path);
     held?.arrive();
@@ -43,6 +48,7 @@ export async function openWorld(): Promise<World> {
     url: `http://127.0.0.1:${address.port}`,
     asked,
     keys,
+    instants,
     hold(path) {
       const arrived = Promise.withResolvers<void>();
       const left = Promise.withResolvers<void>();

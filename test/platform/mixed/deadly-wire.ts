@@ -4,8 +4,7 @@
  */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-
-export type CallFate = "passes" | "dies before" | "dies after";
+import type { Mortal } from "./one-host.ts";
 
 export interface DeadlyWire {
   /** The address of the database by this way. */
@@ -13,15 +12,7 @@ export interface DeadlyWire {
   close(): void;
 }
 
-export interface DeadlyWireOptions {
-  readonly databaseUrl: string;
-  /** Asked at each call. */
-  readonly fateOf: () => CallFate;
-  /** Kills the process. */
-  readonly die: () => void;
-}
-
-export async function openDeadlyWire({ databaseUrl, fateOf, die }: DeadlyWireOptions): Promise<DeadlyWire> {
+export async function openDeadlyWire({ databaseUrl, fateOf, die }: Mortal): Promise<DeadlyWire> {
   const { port, hostname } = new URL(databaseUrl);
   const ends = new Set<Socket>();
   const server = createServer((near) => {

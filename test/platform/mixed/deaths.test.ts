@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { Chance } from "../../engine/chance.ts";
 import { testDatabase } from "../../postgres/database.ts";
 import { isWhole, testSeed } from "../../size.ts";
-import type { CallFate } from "./deadly-wire.ts";
+import type { CallFate } from "./one-host.ts";
 import { threeHosts } from "./three-hosts.ts";
 import { type Host, hosts } from "./workflows.ts";
 
@@ -73,7 +73,7 @@ async function aStage() {
       death = of;
       hasDied = false;
       for (const host of hosts) calls[host] = 0;
-      const runId = await persist(() => start("cloudflare", "hop", { world: world.url }, id));
+      const runId = await persist(() => start("cloudflare", "hop", { world: world.url }, { id }));
       await until(runId, 1);
       await persist(() => signal("aws", runId, "go", 1, "first"));
       await until(runId, 4);

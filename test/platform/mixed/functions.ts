@@ -1,11 +1,11 @@
 /** The functions of AWS beside two other hosts on one database. */
 import { serve } from "layover/lambda";
 import { neon } from "layover/neon";
-import { workflowsOf } from "./workflows.ts";
+import { buildOf, workflowsOf } from "./workflows.ts";
 
-const fetchEndpoint = process.env["FETCH_ENDPOINT"] ?? "";
+const { BUILD, FETCH_ENDPOINT: fetchEndpoint = "" } = process.env;
 
 export const { http, turns, tick, forward } = serve({
-  workflows: workflowsOf("aws"),
+  workflows: workflowsOf("aws", buildOf(BUILD)),
   database: (parameter) => neon(parameter("database-url"), { fetchEndpoint }),
 });

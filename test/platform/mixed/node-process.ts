@@ -2,13 +2,13 @@
 import { serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
-import { workflowsOf } from "./workflows.ts";
+import { buildOf, workflowsOf } from "./workflows.ts";
 
 const { env } = process;
 const pool = new Pool({ connectionString: env["DATABASE_URL"] });
 pool.on("error", () => {});
 const server = await serve({
-  workflows: workflowsOf("node"),
+  workflows: workflowsOf("node", buildOf(env["BUILD"])),
   database: pg(pool, { endpoint: env["ENDPOINT"] ?? "" }),
   secrets: [env["LAYOVER_SECRET"]],
   hostname: "127.0.0.1",

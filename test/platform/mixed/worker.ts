@@ -2,7 +2,10 @@
 import { type AlarmNamespace, type QueueProducer, serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
 import { turning } from "../workers/turning.ts";
-import { workflowsOf } from "./workflows.ts";
+import { type Build, workflowsOf } from "./workflows.ts";
+
+/** Put in by the bundler. */
+declare const settings: { readonly build?: Build };
 
 export { LayoverAlarm } from "../workers/turning.ts";
 
@@ -17,7 +20,7 @@ interface Env {
 
 export default turning(
   serve<Env>({
-    workflows: workflowsOf("cloudflare"),
+    workflows: workflowsOf("cloudflare", settings.build),
     database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT }),
     publicUrl: (env) => env.PUBLIC_URL,
     secrets: (env) => [env.LAYOVER_SECRET],
