@@ -70,6 +70,18 @@ export const ofFinishes: readonly Explanation[] = [
     ],
   },
   {
+    why: "Costs time only: finish_run, and the claim after it, come to the same as finish_step, also where that has moved the run already.",
+    mutants: [
+      "finish_turn: layover.is_one_step(f) → false",
+      "finish_turn: v_answer := layover.finish_step(p, f); → null;",
+      "finish_turn: v_answer is not null → false",
+    ],
+  },
+  {
+    why: "Costs time only: writes what stands there.",
+    mutants: ["keep_input: not e.is_input_parsed → true"],
+  },
+  {
     why: "Early, never late: the first branches that a run demands may keep an earlier look.",
     mutants: ["finish_run: f ? 'demands' → false"],
   },

@@ -57,4 +57,23 @@ export const ofSchedules: readonly Explanation[] = [
     why: "What is null is not true.",
     mutants: ["create_schedule: coalesce((p->>'replaces')::boolean, false) → coalesce((p->>'replaces')::boolean)"],
   },
+  {
+    why: "At the change the clock shows exactly this time. The next look finds the same instant.",
+    mutants: ["next_firing: ; elsif v_shown >= v_wall then v_firing → ; elsif v_shown > v_wall then v_firing"],
+  },
+  {
+    why: "Costs time only: no instant comes sooner than a minute after the one before it.",
+    mutants: ["jitter_of: v_most >= 60000 → true"],
+  },
+  {
+    why: "The next look, one instant further, finds it.",
+    mutants: [
+      "last_instant: v_last := v_next; → null;",
+      "last_instant: ; if v_next <= until then v_last → ; if v_next < until then v_last",
+    ],
+  },
+  {
+    why: "A pattern that fires on the first of a month has fired nine years earlier, too.",
+    mutants: ["next_wall_time: ; while v_day <= v_until loop v_month → ; while v_day < v_until loop v_month"],
+  },
 ];

@@ -38,4 +38,32 @@ export const ofWebhooks: readonly Explanation[] = [
     why: "`select into` takes the first row, and locks no other.",
     mutants: ["receive_delivery: limit 1 → nothing"],
   },
+  {
+    why: "The key of the last delivery of the page before tells all that came later. This bound has the index begin there.",
+    mutants: [
+      "list_deliveries: j.received_at < v_before → true",
+      "list_deliveries: j.received_at < v_before and ( → j.received_at <= v_before and (",
+    ],
+  },
+  {
+    why: "What has expired, and is left for the next page, is due as before.",
+    mutants: [
+      "send_kept_signals: e.expires_at > v_now → true",
+      "send_kept_signals: e.expires_at > v_now and not → e.expires_at >= v_now and not",
+    ],
+  },
+  {
+    why: "The next claim looks for mail that is not there, and finds none.",
+    mutants: ["take_kept: found → true"],
+  },
+  {
+    why: "Costs time only: take_kept finds nothing for runs for which nothing is kept.",
+    mutants: [
+      "take_kept_of_claimed: exists (select from layover.kept_signal u where u.namespace = r.namespace and u.workflow = r.work... → true",
+      "take_kept_of_claimed: u.namespace = r.namespace → true",
+      "take_kept_of_claimed: u.workflow = r.workflow → true",
+      "take_kept_of_claimed: u.user_id = r.user_id → true",
+      "take_kept_of_claimed: cardinality(v_takers) = 0 → false",
+    ],
+  },
 ];

@@ -174,7 +174,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "Second line: the number of an attempt is that of its row, which the same finish moves on.",
-    mutants: ["finish_branch: on conflict do nothing → nothing", "record_attempt: on conflict do nothing → nothing"],
+    mutants: ["finish_branch: on conflict do nothing → nothing"],
   },
   {
     why: "Second line: SQL refuses what is late, and such a call goes out again under a new limit, newly armed.",

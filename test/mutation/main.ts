@@ -22,6 +22,7 @@
 import { parseArgs } from "node:util";
 import { readSchema } from "../../src/postgres/sql-files.ts";
 import { findPostgres, versionsToTest } from "../postgres/find.ts";
+import { tellUsage } from "../usage.ts";
 import { allMutants } from "./all-mutants.ts";
 import { attempt } from "./attempts.ts";
 import { explained } from "./explained.ts";
@@ -30,6 +31,7 @@ import { Progress, playedBefore } from "./ledger.ts";
 import { table, verdictOf } from "./report.ts";
 import { survivorsIn, verdictsIn, writeVerdicts } from "./verdict-file.ts";
 
+tellUsage(import.meta.url);
 const { values } = parseArgs({
   options: {
     only: { type: "string", multiple: true, default: [] },

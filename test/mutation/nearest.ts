@@ -13,7 +13,12 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "schedules/refused-patterns schedules/last-instant schedules/bounds schedules/clock-changes races/schedules engine/schedules schedules/calendar",
   ],
   [
-    /schedule|^skip_firing$|^keep_input$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
+    /^(lock|try_resume)_schedules$/,
+    "races/workflow-pauses races/schedules races/schedules-alike races/firings-alike races/declarations races/lock-order engine/schedules",
+  ],
+  [/^keep_input$/, "races/made-inputs races/scheduled-starts"],
+  [
+    /schedule|^skip_firing$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
     "races/schedules-refused races/declarations races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
   [/^(hold|sweep|forget|share)_values$/, "races/stored-values engine/stored-values"],
@@ -117,8 +122,12 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/cleanups races/cancels races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
   ],
   [
+    /^(is_one_step|check_kind)$/,
+    "races/one-step races/sets races/sets-and-singles races/finishes races/finishes-apart",
+  ],
+  [
     /^(finish|park)_/,
-    "races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order engine/ending",
+    "races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
@@ -143,8 +152,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
   [/^accept_announcement$/, "engine/announcements races/closing races/callbacks"],
   [
-    /^(has_come|record_attempt|ends_in_time)$/,
-    "races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
+    /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
+    "races/deferred races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
   [/^(count_fitting|page_budget|read_page|read_records)$/, "races/budget platform/large-histories races/late-calls"],
   [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],

@@ -197,6 +197,8 @@ describeSomePostgres(
         await create("c", { workflow: "third" });
         await create("a", {}, elsewhere);
         await create("d");
+        await create("later", { startAt: next + hour });
+        await stage.look("update layover.schedule set due_at = fires_at where name = 'later'");
         await stage.look(`update layover.schedule set definition = definition || '{"everyMs": "x"}' where name = 'b'`);
         await stage.clock.set(next);
         expect(await due({ except: ["d"] })).toEqual([

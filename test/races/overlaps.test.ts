@@ -239,11 +239,13 @@ describeSomePostgres(
 
       test("fire in the first call, though a thousand are over, where runs may overlap", async () => {
         await begin({ overlap: "allow" });
+        for (const other of [{ name: "b" }, { name: "a", namespace: "elsewhere" }])
+          await stage.onlooker.call("create_schedule", { ...other, definition, armed: [now + hour] });
         await add(1_500, 0);
         expect(await passAndFire()).toMatchObject({ runs: [{ schedule: "a" }], left: 0 });
         expect(await remembered()).toHaveLength(501);
-        const swept = "select name from layover.schedule where swept_through is not null";
-        expect(await stage.look(swept)).toEqual([{ name: "a" }]);
+        const swept = "select namespace, name from layover.schedule where swept_through is not null";
+        expect(await stage.look(swept)).toEqual([{ namespace: "default", name: "a" }]);
       });
 
       test("look at the oldest ones again, once runs may overlap no more", async () => {

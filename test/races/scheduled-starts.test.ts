@@ -71,6 +71,13 @@ describeSomePostgres(
         expect(await get("a")).toMatchObject({ fired: 0, skipped: 0 });
       });
 
+      test("by a call that names no run, as from psql, has started one", async () => {
+        await create("a");
+        const { runId } = await trigger(stage.onlooker, { runId: undefined });
+        expect(runId).toMatch(/^[0-9a-f-]{36}$/);
+        expect(await get("a")).toMatchObject({ fired: 1, lastRunId: runId });
+      });
+
       test("twice by the same call has started one run", async () => {
         await create("a");
         const call = { runId: randomUUID() };

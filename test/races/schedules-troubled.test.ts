@@ -51,6 +51,8 @@ describeSomePostgres(
       await create("once", { ...definition, everyMs: undefined, startAt: undefined, at: next });
       for (const name of ["b", "once"]) await set(name, "next_at = null, fires_at = null, due_at = null");
       expect(await troubled()).toEqual(["b"]);
+      const [row] = await stage.look("select layover.why_stopped(v) as why from layover.schedule v where v.name = 'b'");
+      expect(row?.["why"]).toMatch(/could not be read when it fired last, and can be read now/);
     });
 
     test("is one that has skipped three times in a row", async () => {
@@ -59,6 +61,17 @@ describeSomePostgres(
       await set("two", "skipped_in_row = 2");
       await set("three", "skipped_in_row = 3");
       expect(await troubled()).toEqual(["three"]);
+    });
+
+    test.each([
+      ["paused and resumed it", ["pause_schedule", "resume_schedule"]],
+      ["triggered it, as from psql without a run's id", ["trigger_schedule"]],
+    ] as const)("is none any more once somebody has %s: it counts anew", async (_, calls) => {
+      await declare("server", {});
+      await create("three");
+      await set("three", "skipped_in_row = 3");
+      for (const call of calls) await stage.onlooker.call(call, { name: "three", armed: [noon + minute, next] });
+      expect(await troubled()).toEqual([]);
     });
 
     test("is one that two deployments declare in two ways", async () => {

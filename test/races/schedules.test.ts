@@ -140,6 +140,13 @@ describeSomePostgres(
         expect(await fire(["a"])).toMatchObject({ runs: [], left: 0 });
       });
 
+      test("stay paused when their code is changed", async () => {
+        await declare({ a: definition });
+        await stage.onlooker.call("pause_schedule", { name: "a" });
+        await declare({ a: { ...definition, everyMs: 2 * hour } }, stage.onlooker, "server", "b");
+        expect(await get("a")).toMatchObject({ nextAt: noon + 2 * hour, pausedAt: noon, dueAt: null });
+      });
+
       test("are fired once, and then get their new calendar", async () => {
         await declare({ a: definition });
         await stage.clock.set(next);

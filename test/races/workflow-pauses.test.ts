@@ -168,6 +168,42 @@ describeSomePostgres(
       });
     });
 
+    describe("and its schedules:", () => {
+      const create = (name: string, more: object = {}, call: object = {}) =>
+        stage.onlooker.call("create_schedule", {
+          name,
+          definition: { workflow, version: 1, everyMs: minute, startAt: noon, encodedInput: "0null", ...more },
+          armed: [soon],
+          ...call,
+        });
+      const fires = "select from layover.schedule where namespace = 'default' and name = $1 for update";
+      const named = "select namespace || ' ' || name as name from layover.schedule";
+
+      test.each([
+        ["of a namespace", {}],
+        ["as from psql, without one", { namespace: undefined }],
+      ])("a resume %s waits for whoever fires one, by name, and has all of them looked at", async (_, more) => {
+        for (const name of ["b", "a"]) await create(name);
+        await create("aa", { workflow: "other" });
+        await create("a", {}, { namespace: "elsewhere" });
+        await create("paused");
+        await stage.onlooker.call("pause_schedule", { name: "paused" });
+        await pause();
+        await stage.look("update layover.schedule set due_at = null"); // as whoever fires one meanwhile leaves it
+        const [, told] = await stage.collide({
+          first: (session) => session.query(fires, ["b"]),
+          second: (session) => resume(session, { armed: [soon, noon + minute], ...more }),
+          meanwhile: async () => {
+            const free = await stage.look(`${named} order by 1 for update skip locked`);
+            expect(free.map(({ name }) => name)).toEqual(["default aa", "default paused", "elsewhere a"]);
+          },
+        });
+        expect(told).toMatchObject({ outcome: "resumed", isCertain: true });
+        const due = await stage.look(`${named} where due_at is not null order by 1`);
+        expect(due.map(({ name }) => name)).toEqual(["default a", "default b"]);
+      });
+    });
+
     describe("that comes again", () => {
       const callId = randomUUID();
 

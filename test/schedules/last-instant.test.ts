@@ -47,6 +47,31 @@ describeEachPostgres("the last instant by some time", (database) => {
     }
   });
 
+  test.each([
+    ["a minute, which leaves no room before the next one", 1, 0],
+    ["two minutes", 2, 1],
+  ])("is put off within a pattern of %s", async (_, everyMinutes, mostMinutes) => {
+    const definition = { everyMs: everyMinutes * minute, startAt: noon, jitterMs: minute };
+    const found = new Set<number>();
+    for (let count = 0; count < 40; count += 1) {
+      const at = new Date(noon + count * everyMinutes * minute);
+      found.add(Number(Object(await ask("jitter_of", "a", definition, at))["minutes"] ?? 0));
+    }
+    expect([...found].sort()).toEqual(mostMinutes === 0 ? [0] : [0, mostMinutes]);
+  });
+
+  test("is counted from the first one, or from an instant of a whole minute that the name decides", async () => {
+    const first = async (name: string) =>
+      Number(await ask("next_instant", name, { everyMs: 60 * minute }, new Date(noon)));
+    const instants = [await first("a"), await first("b")];
+    expect(new Set(instants).size).toBe(2);
+    for (const at of instants) {
+      expect(at % minute).toBe(0);
+      expect(at - noon).toBeGreaterThan(0);
+      expect(at - noon).toBeLessThanOrEqual(60 * minute);
+    }
+  });
+
   test("is the same for any number of minutes as by counting", async () => {
     for (const everyMinutes of [1, 2, 7, 59, 61, 1_439]) {
       const definition = { everyMs: everyMinutes * minute, startAt: noon };

@@ -30,6 +30,7 @@ const patterns = {
   "*/90 * * * *": 'the minute "*/90" has a step of 90, which must be 1 to 60',
   "* * * * */8": 'the day of week "*/8" has a step of 8, which must be 1 to 7',
   "5/15 * * * *": 'the minute "5/15" has a step and no range: write 5-59/15',
+  "5-0 * * * *": 'the minute "5-0" is a range that goes backwards: write 5-59,0-0',
   "* 22-2 * * *": 'the hour "22-2" is a range that goes backwards: write 22-23,0-2',
   "* * * * fri-mon": 'the day of week "fri-mon" is a range that goes backwards: write 5-6,0-1',
   [`${"1,".repeat(122)}1 * * * *`]: "it has 253 characters, and may have 250",

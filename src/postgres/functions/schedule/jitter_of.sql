@@ -5,9 +5,7 @@ language plpgsql stable as $$
 declare
   v_most bigint := coalesce((definition->>'jitterMs')::bigint, 0);
 begin
-  if at is null then
-    return null;
-  elsif v_most >= 60000 then
+  if v_most >= 60000 then
     v_most := least(v_most, layover.to_ms(layover.next_instant(name, definition, at)) - layover.to_ms(at) - 60000);
   end if;
   return ('x' || left(md5(name || ' ' || layover.to_ms(at)), 7))::bit(28)::integer % (v_most / 60000 + 1) * interval '1 minute';

@@ -11,7 +11,7 @@ declare
 begin
   with free as (
     select o.namespace, o.name from layover.schedule o
-     where o.namespace = v_namespace and o.workflow = p->>'workflow' and o.paused_at is null order by o.name for update skip locked
+     where o.namespace = v_namespace and o.workflow = p->>'workflow' and o.paused_at is null for update skip locked
   )
   update layover.schedule o set due_at = layover.pick_due(p->'armed', o.fires_at)
     from free where o.namespace = free.namespace and o.name = free.name;

@@ -10,6 +10,5 @@ begin
   update layover.delivery j set event = null, headers = null, reason = case when j.reason is not null then 'its run was deleted' end
    where j.namespace = forget_deliveries.namespace and (j.namespace, j.webhook, j.id) in (
      select o.namespace, o.webhook, o.id from layover.delivery o
-      where o.event is not null and jsonb_path_query_array(o.deeds::jsonb, '$[*].runId') ?| runs::text[]
-      order by o.received_at for update skip locked);
+      where o.event is not null and jsonb_path_query_array(o.deeds::jsonb, '$[*].runId') ?| runs::text[] for update skip locked);
 end $$;

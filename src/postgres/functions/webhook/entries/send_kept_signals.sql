@@ -17,6 +17,7 @@ declare
   u        layover.kept_signal;
 begin
   perform layover.check_isolation();
+  perform layover.check_environment(p);
   for v_run in
     select distinct r.id, r.workflow, r.user_id
       from layover.kept_signal o
