@@ -14,6 +14,8 @@ interface Plan {
   readonly runId: string;
   readonly contract: ProgramContract;
   readonly program: Program;
+  /** Answers a stored text as it was before it went to a store. */
+  readonly textOf: (text: string) => string;
 }
 
 /** Nothing of a history needs the world outside, and what is no step comes at once. */
@@ -27,7 +29,7 @@ const stillWorld: ProgramWorld = {
 };
 
 /** Answers the trails of the cleanups that the handler had entered and not left. */
-export async function openCleanups(pool: Pool, { runId, contract, program }: Plan): Promise<readonly string[]> {
+export async function openCleanups(pool: Pool, { runId, contract, program, textOf }: Plan): Promise<readonly string[]> {
   const { rows } = await pool.query<{ run: WireRun; epoch: number; records: readonly WireRecord[] | null }>(
     `select case when s.epoch = 0 then layover.read_run(s.run_id) else layover.read_epoch(s.run_id, s.epoch) end as run, s.epoch,
         layover.read_records(s.run_id, s.epoch, 0, s.last_position, null) as records
@@ -65,7 +67,14 @@ export async function openCleanups(pool: Pool, { runId, contract, program }: Pla
   };
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   await execution.begin(() => workflow.handle({ input: undefined, step, run, log }));
-  await loaded.replay(row.records ?? [], macrotask);
+  const records = (row.records ?? []).map(
+    ([kind, path, occurrence, isFailure, value, ...rest]): WireRecord => [
+      ...([kind, path, occurrence, isFailure] as const),
+      value === null ? null : textOf(value),
+      ...rest,
+    ],
+  );
+  await loaded.replay(records, macrotask);
   if (execution.divergence !== undefined)
     throw new Error(`its history is not that of its code: ${execution.divergence}`);
   return [...entered];

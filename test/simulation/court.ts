@@ -26,6 +26,8 @@ export interface CourtOptions {
   readonly trouble: TroubleSoFar;
   readonly contractOf: (runId: string) => ProgramContract;
   readonly rowsOf: (runId: string) => RunRows | undefined;
+  /** Answers a stored text as it was before it went to a store. */
+  readonly textOf: (text: string) => string;
 }
 
 /** What a run and its forks have in common. */
@@ -101,11 +103,11 @@ export class Court {
 
   /** The cleanups that the handler of a cancelled run had entered and not left. */
   async #openCleanups(runId: string, { program }: PlannedRun): Promise<readonly string[]> {
-    const { pool, operators, contractOf, rowsOf } = this.#options;
+    const { pool, operators, contractOf, rowsOf, textOf } = this.#options;
     // A run that awaits something else is over after a second of that.
     const isStill = partsOf(program).every(({ kind }) => kind !== "foreign");
     const isReplayed = operators.of(runId).isCancelled && isStill && rowsOf(runId)?.status === "cancelled";
     if (!isReplayed) return [];
-    return await openCleanups(pool, { runId, contract: contractOf(runId), program });
+    return await openCleanups(pool, { runId, contract: contractOf(runId), program, textOf });
   }
 }

@@ -9,6 +9,7 @@ const telling = ["runId", "turn", "path", "occurrence", "name", "outcome", "posi
 export function describeCall({ port, what, parameter }: Waiting): string {
   if (port === "dispatch") return `dispatches ${what}`;
   if (port === "alarm") return `arms ${what}`;
+  if (port === "store") return `${what}s a value`;
   if (parameter === undefined) return `${what}()`;
   const call = JSON.parse(parameter);
   const items: readonly unknown[] = call.turns ?? call.moves ?? [call];

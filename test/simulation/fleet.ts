@@ -9,12 +9,13 @@ import { Process } from "../engine/process.ts";
 import { inOneStatement } from "./one-statement.ts";
 import { isOnDemand } from "./outside/mixed.ts";
 import type { Outside } from "./outside/outside.ts";
-import { type ProgramContract, twinOf } from "./programs/contract.ts";
+import { type ProgramContract, programIndex, twinOf } from "./programs/contract.ts";
 import { offspringWorkflow } from "./programs/invoke.ts";
 import type { ProgramWorld } from "./programs/part.ts";
 import { playing } from "./programs/program.ts";
 import type { Deployment, Scenario } from "./scenario.ts";
 import type { Site } from "./site.ts";
+import type { Values } from "./values.ts";
 
 export interface FleetOptions {
   readonly site: Site;
@@ -27,6 +28,7 @@ export interface FleetOptions {
   readonly beginning: number;
   readonly outside: () => Outside;
   readonly world: ProgramWorld;
+  readonly values: Values;
   readonly note: (line: () => string) => void;
 }
 
@@ -183,7 +185,7 @@ export class Fleet implements Source {
   }
 
   #hasCodeOf(version: number): boolean {
-    return this.#options.scenario.deployments[this.#deployments - 1]?.without !== version - 1;
+    return this.#options.scenario.deployments[this.#deployments - 1]?.without !== programIndex(version);
   }
 
   /**
@@ -245,6 +247,8 @@ export class Fleet implements Source {
 
   #beget(index: number, instead?: Mortal): Mortal {
     const { site, scenario, contracts, chance, time, beginning, outside, world } = this.#options;
+    const { store } = this.#options.values;
+    const above = scenario.storesAbove;
     const { query } = site;
     const process = outside().beget({
       name: `process ${++this.#born}`,
@@ -261,6 +265,7 @@ export class Fleet implements Source {
       namespace,
       deployment: { name: stack, id: this.deployment },
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
+      values: above === undefined ? undefined : { store, above },
       together: inOneStatement,
       answersWithinMs: scenario.platform === "embedded" ? undefined : answersWithinMs,
       time,

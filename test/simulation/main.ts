@@ -19,6 +19,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { startPostgres } from "../postgres/server.ts";
+import { tellUsage } from "../usage.ts";
 import { allPlatforms } from "./outside/platforms.ts";
 import { planted } from "./planted.ts";
 import { simulateSchedules } from "./schedules/main.ts";
@@ -27,6 +28,7 @@ import { openSite } from "./site.ts";
 import { describeTally, nothing, sum, type Tally } from "./tally.ts";
 import type { Told, WorkerOrders } from "./worker.ts";
 
+tellUsage(import.meta.url);
 const { values: options } = parseArgs({
   options: {
     seeds: { type: "string", default: "1000" },

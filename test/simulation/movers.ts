@@ -1,4 +1,5 @@
 /** The people who move runs to another version of their workflow: they look at a run, and ask for the move. */
+import { translated } from "../../src/client/over-postgres/failure.ts";
 import { upgradeRun } from "../../src/client/over-postgres/upgrades.ts";
 import { signatureOf } from "../../src/core/contract/signature.ts";
 import type { Upgrade } from "./acts.ts";
@@ -49,7 +50,9 @@ export class Movers {
 
   async #once(runId: string, [from, to]: readonly [ProgramContract, ProgramContract], lateMs: number) {
     const callId = this.#patience.chance.uuid();
-    const seen = await this.#patience.insist((client) => client.within(({ calls }) => calls.readMail({ runId })));
+    const seen = await this.#patience.insist((client) =>
+      client.within(({ calls }) => translated(() => calls.readMail({ runId }))),
+    );
     if (!("answer" in seen) || seen.answer.outcome !== "read") return false;
     const { epoch, turn, position, lastMail } = seen.answer;
     await this.#patience.pause(lateMs, `has looked at ${runId}`);

@@ -358,8 +358,13 @@ export class Passage implements Source {
 }
 
 function byName(one: Waiting, other: Waiting): number {
-  const [a, b] = [`${one.port} ${one.what} ${one.parameter}`, `${other.port} ${other.what} ${other.parameter}`];
+  const [a, b] = [nameOf(one), nameOf(other)];
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The last part of a value's key in a store is no part of the seed. */
+function nameOf({ port, what, parameter }: Waiting): string {
+  return `${port} ${what} ${parameter?.replace(/(\/[0-9a-f-]{36}\/)[0-9a-f-]{36}/g, "$1")}`;
 }
 
 function broken(isRolledBack: boolean): QueryError {

@@ -185,6 +185,16 @@ export const planted: readonly [Planted, ...Planted[]] = [
     definition: changed("replay/entries/upgrade_run.sql", "set turn = t.turn + 1,", "set turn = t.turn,"),
     wrong: /moved to another version, and its turn is the old one/,
   },
+  {
+    what: "values are put into the store before any row names them",
+    definition: `hold_values(p jsonb) returns json language sql volatile as $$ select '{"outcome": "held"}'::json $$`,
+    wrong: /no row says that it holds one of its values|a value that no row names/,
+  },
+  {
+    what: "a fork does not hold the values of the run whose history it has",
+    definition: "share_values(of_run uuid, with_run uuid) returns void language sql volatile as 'select'",
+    wrong: /no row says that it holds one of its values|lost one of its values|it is blocked/,
+  },
 ];
 
 /** The definition of a function with one place changed, by its file under src/postgres/functions. */

@@ -178,7 +178,7 @@ function* wrongBookings(run: RunRows): Generator<string> {
   if (new Set(bookings).size < bookings.length) yield "a transaction was committed twice";
   if (epoch > 0) return;
   const recorded = steps
-    .filter(({ place, isFailure }) => isBooking.test(place) && !isFailure)
+    .filter(({ place, failure }) => isBooking.test(place) && failure === null)
     .map(({ place }) => keyOf(run, place));
   for (const key of recorded) if (!bookings.includes(key)) yield `the transaction with the key ${key} wrote nothing`;
   for (const key of bookings) if (!recorded.includes(key)) yield `the transaction with the key ${key} has no record`;

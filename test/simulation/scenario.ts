@@ -35,6 +35,8 @@ export interface Scenario {
   readonly troubles: number;
   /** Seed of everything that is drawn while the scenario is played. */
   readonly seed: number;
+  /** A store keeps values of more bytes. Undefined: the database keeps all of them. */
+  readonly storesAbove: number | undefined;
 }
 
 export interface PlannedRun {
@@ -212,6 +214,7 @@ const drawnAlone: fc.Arbitrary<Scenario> = fc.record({
   focus: fc.option(fc.constantFrom(...focuses), { nil: undefined, freq: 2 }),
   troubles: fc.integer({ min: 0, max: 12 }),
   seed: fc.noShrink(fc.nat()),
+  storesAbove: fc.constantFrom(undefined, undefined, 1_000),
 });
 
 /** Scenarios in which a process that is asked to end has work under way, more often than by chance. */

@@ -6,6 +6,7 @@
  *   const report = await simulate(site, scenario);
  *   expect(report.wrongs).toEqual([]);
  */
+import { sweepMs } from "../../src/core/waking.ts";
 import { Chance } from "../engine/chance.ts";
 import { Course, earliest } from "../engine/course.ts";
 import { atWork } from "../engine/mortal.ts";
@@ -32,6 +33,7 @@ import { ServerClock } from "./server-clock.ts";
 import type { Site } from "./site.ts";
 import type { RunRows, Snapshot } from "./snapshot.ts";
 import { TroubleSoFar } from "./trouble-so-far.ts";
+import { Values } from "./values.ts";
 import { Witness } from "./witness.ts";
 
 export interface Report {
@@ -89,9 +91,12 @@ class Simulation {
   readonly #witness: Witness;
   readonly #trouble: TroubleSoFar;
   readonly #rules = new Rules();
+  readonly #values = new Values();
   readonly #contracts: readonly ProgramContract[];
   /** When a group of suspects was under way the last time; the database's. */
   #groupAt = 0;
+  /** When something happened the last time; the world's. */
+  #passedAt = 0;
   /** When a run moved the last time; the world's. */
   #movedAt = 0;
   #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [], kept: [] };
@@ -121,6 +126,7 @@ class Simulation {
       beginning,
       outside: () => this.#outside,
       world: this.#world(),
+      values: this.#values,
       note,
     });
     this.#outside = outsideOf(scenario.platform, this.#surroundings(chance));
@@ -147,7 +153,7 @@ class Simulation {
     this.#course = new Course({
       sources: [this.#fleet, this.#passage, this.#outside, this.#patience, this.#clock],
       isAtRest: () => this.#fleet.isAtRest,
-      turnTo: () => this.#clock.turn(),
+      turnTo: async () => await this.#pass(),
       look: async () => this.#check(),
       pick: (happenings) => chance.pick(happenings),
       mostEvents,
@@ -241,8 +247,9 @@ class Simulation {
       trouble: this.#trouble,
       contractOf: (runId) => this.#contractOf(runId),
       rowsOf: (runId) => this.#rowsOf(runId),
+      textOf: (text) => this.#values.textOf(text),
     });
-    wrongs.push(...(await court.judge()));
+    wrongs.push(...(await court.judge()), ...(await this.#values.judge(this.#site.pool)));
   }
 
   #rowsOf(runId: string): RunRows | undefined {
@@ -290,10 +297,28 @@ class Simulation {
     return earliest([...carried, ...kept].map(({ due }) => (due === null ? undefined : due - this.#clock.offMs)));
   }
 
+  /**
+   * Time has passed. Sweeps that would find nothing are left out. What they would have written is written here: their deployments are seen
+   * by the others.
+   */
+  async #pass(): Promise<void> {
+    await this.#clock.turn();
+    const { time } = this.#course;
+    const isLong = time - this.#passedAt > sweepMs;
+    this.#passedAt = time;
+    const sweeping = isLong ? (this.#outside.sweeping?.() ?? []) : [];
+    if (sweeping.length === 0) return;
+    await this.#site.pool.query(
+      `update layover.deployment d set seen_at = greatest(d.seen_at, to_timestamp($1::float8 / 1000)) from json_to_recordset($2) as o (name text, id text)
+        where d.name = o.name and d.id = o.id`,
+      [this.#clock.read() - sweepMs / 2, JSON.stringify(sweeping)],
+    );
+  }
+
   /** Something may have changed the rows. */
   async #look(): Promise<void> {
     const before = this.#snapshot;
-    this.#snapshot = await this.#site.line.look();
+    this.#snapshot = this.#values.opened(await this.#site.line.look());
     if (positionsIn(before) !== positionsIn(this.#snapshot)) this.#movedAt = this.#course.time;
     if (this.#onLine !== undefined) this.#noteChanges(before);
     this.#check();

@@ -53,7 +53,6 @@ select json_build_object(
         'end', coalesce(s.result, s.error),
         'customStatus', s.custom_status,
         'records', h.records,
-        'results', h.results,
         'steps', h.steps,
         'isClosing', s.is_closing,
         'ending', h.ending,
@@ -81,9 +80,8 @@ select json_build_object(
                  and d.position > s.cancelled_position and s.cancel_requested_at is not null), '[]') as untidy,
                count(distinct (d.path, d.occurrence)) filter (where d.path <> '')
                  = count(*) filter (where d.path <> '') as is_distinct,
-               count(*) filter (where d.kind = 'step' and d.value !~ 'step_crashed|"interrupted"')::integer as results,
                coalesce(json_agg(json_build_object('place', d.path || '#' || d.occurrence, 'position', d.position,
-                 'isFailure', d.is_failure, 'isCrash', coalesce(d.is_failure and d.value like '%step_crashed%', false)) order by d.position)
+                 'failure', case when d.is_failure then d.value end) order by d.position)
                  filter (where d.kind = 'step'), '[]') as steps,
                (json_agg(json_build_object('position', d.position, 'value', d.value)) filter (where d.kind = 'ending'))->0 as ending,
                count(*) filter (where d.kind = 'ending')::integer as endings,

@@ -67,8 +67,6 @@ export interface RunRows extends Leased {
   readonly customStatus: string | null;
   /** A hash of each record, by position. */
   readonly records: readonly number[];
-  /** How many steps have results that a body returned or threw. */
-  readonly results: number;
   /** The records of steps, by position. */
   readonly steps: readonly StepRow[];
   /** Whether its handler has ended, and nothing new may begin until the last lease is over. */
@@ -114,9 +112,18 @@ export interface PendingRow extends Leased {
 export interface StepRow {
   readonly place: string;
   readonly position: number;
-  readonly isFailure: boolean;
-  /** Whether it was failed unexecuted, since those that had begun it ended without a word. */
-  readonly isCrash: boolean;
+  /** The error that the step failed with, as a stored text. Null: it succeeded. */
+  readonly failure: string | null;
+}
+
+/** Whether it was failed unexecuted, since those that had begun it ended without a word. */
+export function isCrash({ failure }: StepRow): boolean {
+  return failure?.includes("step_crashed") === true;
+}
+
+/** Whether a body returned or threw what is recorded of it. */
+export function isOfBody({ failure }: StepRow): boolean {
+  return failure === null || !/step_crashed|"interrupted"/.test(failure);
 }
 
 export interface SignalRow {

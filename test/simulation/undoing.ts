@@ -7,7 +7,7 @@ import { decode } from "../../src/core/codec/codec.ts";
 import { readEnding } from "../../src/core/replay/undos.ts";
 import { type Account, keyOf } from "./ledger.ts";
 import { thrownOf } from "./programs/thrown.ts";
-import { isOver, type RunRows, type StepRow } from "./snapshot.ts";
+import { isCrash, isOver, type RunRows, type StepRow } from "./snapshot.ts";
 
 const prefix = "[undo]/";
 
@@ -118,14 +118,16 @@ function* wrongExecutions(rows: RunRows, { undone }: Account, areLeasesCut: bool
   for (const { of, outcome, isResultRight } of undone) {
     const place = owed.find((place) => keyOf(rows, place) === of);
     const record = rows.steps.find((step) => step.place === place);
-    const right = record !== undefined && !record.isFailure ? "succeeded" : "unknown";
+    const right = record?.failure === null ? "succeeded" : "unknown";
     if (outcome !== right) yield `the undo of ${place} was told "${outcome}", and it is "${right}"`;
     if (!isResultRight) yield `the undo of ${place} was given a wrong result`;
   }
-  for (const { place, isFailure, isCrash } of undosIn(rows)) {
+  for (const undo of undosIn(rows)) {
+    const { place } = undo;
+    const isFailure = undo.failure !== null;
     const executions = undone.filter(({ key }) => key === keyOf(rows, place));
     const mayEnd = executions.some(({ mayFail, isInTrouble }) => (isFailure ? mayFail : !isInTrouble));
-    if (!mayEnd && !isCrash) yield `${place} is recorded as ${isFailure ? "failed" : "done"}, and was not`;
+    if (!mayEnd && !isCrash(undo)) yield `${place} is recorded as ${isFailure ? "failed" : "done"}, and was not`;
   }
 }
 
@@ -138,6 +140,6 @@ function* wrongEnd(rows: RunRows): Generator<string> {
   const [meant, found] = [error, end ?? ""].map((value) => thrownOf(decode(value)));
   if (meant?.name !== found?.name || meant?.message !== found?.message || meant?.code !== found?.code)
     yield `it was to end with ${meant?.name}: ${meant?.message}, and ended with ${found?.name}: ${found?.message}`;
-  const failures = undosIn(rows).filter(({ isFailure }) => isFailure).length;
+  const failures = undosIn(rows).filter(({ failure }) => failure !== null).length;
   if (failures !== failedUndos) yield `${failures} of its undos failed, and it counts ${failedUndos}`;
 }

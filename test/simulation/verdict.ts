@@ -4,7 +4,7 @@ import type { Handled } from "./operators.ts";
 import { mostBeginnings } from "./programs/crashed.ts";
 import { allows, type Facts, mayWait, type Program } from "./programs/program.ts";
 import { thrownOf } from "./programs/thrown.ts";
-import { isOver, type RunRows } from "./snapshot.ts";
+import { isOfBody, isOver, type RunRows } from "./snapshot.ts";
 import { type Undoing, wrongAccount } from "./undoing.ts";
 
 export interface Case extends Omit<Undoing, "rows">, Handled {
@@ -64,13 +64,14 @@ export function judge({
   if (rows === undefined) return hasStarted && !mayBeDeleted ? ["it was started, and is not there"] : [];
   if (isDeleted) return ["it was deleted, and is there"];
   if (!hasStarted && !mayHaveStarted) return ["nobody was told that it started, and it is there"];
-  const { status, blocked, signals, pending, results } = rows;
+  const { status, blocked, signals, pending, steps } = rows;
   const wrongs: string[] = isRepaired || hasLaterEpoch ? [] : [...wrongAccount({ rows, ...undoing })];
   const came = signals.map(({ name, payload }) => ({ name, payload: decode(payload) }));
   for (const { name, payload } of sent)
     if (!came.some((each) => each.name === name && each.payload === payload))
       wrongs.push(`signal "${name}" ${String(payload)} was acknowledged, and is not there`);
   const facts = { ...answers, signals: came };
+  const results = steps.filter(isOfBody).length;
   if (results > bodies + given)
     wrongs.push(`${results} steps have results, ${given} were given, and only ${bodies} had their bodies carried out`);
   if (rows.customStatus !== null && !said.has(String(decode(rows.customStatus))))

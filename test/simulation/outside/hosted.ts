@@ -22,7 +22,8 @@ export abstract class Hosted extends Mortal {
       if (this.#groups > 0 && text.includes("claim_turns")) this.hasGroup ||= claimsGroup(String(parameters?.[0]));
       return this.query(text, parameters);
     };
-    return Object.assign(query, { endpoint: this.query.endpoint, transact: this.query.transact });
+    const { endpoint, transact, sealing } = this.query;
+    return Object.assign(query, { endpoint, transact, sealing });
   }
 }
 

@@ -135,6 +135,10 @@ export class Mixed implements Outside {
     return this.#hosts.some((host) => this.#lacking[host] !== version && this.#builds.carry(host, version));
   }
 
+  sweeping(): readonly { readonly name: string; readonly id: string }[] {
+    return this.#hosts.flatMap((name) => this.#builds.of(name).map(({ id }) => ({ name, id })));
+  }
+
   lose(process: Mortal): void {
     for (const part of [this.#cloudflare, this.#aws, this.#node, this.#rings]) part.lose(process);
     if (isOnDemand(process)) this.#born.delete(process); // of the others it is asked who takes their place

@@ -31,6 +31,8 @@ export interface Outside extends Source {
   taken?(runId: string): number;
   /** Whether some process of each live build carries the version, where hosts are released alone. Left out: all do. */
   carries?(version: number): boolean;
+  /** The deployments that tick every six hours though they find nothing. Left out: no other deployment asks for them. */
+  sweeping?(): readonly { readonly name: string; readonly id: string }[];
   /** A tick of this process has succeeded, where a host of its own notes that. Left out: the world does. */
   hasTicked?(process: Mortal): void;
   /** A process that takes a request now. The platform makes one if need be. Left out: any process takes it. */

@@ -16,9 +16,17 @@ export function programOf(version: number, timeout?: number) {
   });
 }
 
+/** How far the twin of a version is from it. A scenario has fewer programs. */
+const twinsFrom = 100;
+
 /** The other version to which a run may be moved. It has the same code, so the history of a run fits both. */
 export function twinOf({ version, timeoutMs }: ProgramContract): ProgramContract {
-  return programOf(version + 100, timeoutMs);
+  return programOf(version + twinsFrom, timeoutMs);
+}
+
+/** The index of the program whose code a version has. */
+export function programIndex(version: number): number {
+  return (version % twinsFrom) - 1;
 }
 
 export const programContract = programOf(1);
