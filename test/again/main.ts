@@ -10,9 +10,11 @@
  * Tells of each failure how to play it again. Exits with 1 if there was any, after all plays.
  */
 import { parseArgs } from "node:util";
+import { tellUsage } from "../usage.ts";
 import { interrupting } from "./interrupting.ts";
 import { play } from "./play.ts";
 
+tellUsage(import.meta.url);
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { times: { type: "string", default: "100" }, from: { type: "string", default: "1" } },

@@ -15,9 +15,11 @@
  *   --deadlocks     something else: hunt for deadlocks, every two functions on the same few runs
  */
 import { parseArgs } from "node:util";
+import { tellUsage } from "../usage.ts";
 import { wage } from "./campaign.ts";
 import { hunt } from "./hunt.ts";
 
+tellUsage(import.meta.url);
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "1" },

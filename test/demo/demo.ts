@@ -9,6 +9,8 @@
  *                aws: functions/lambda.ts, deployed by its construct to functions, a queue and schedules of this machine
  */
 import { join } from "node:path";
+import { tellUsage } from "../usage.ts";
 import { runLeavingNothing } from "./leaving-nothing.ts";
 
+tellUsage(import.meta.url);
 await runLeavingNothing(join(import.meta.dirname, "play.ts"));

@@ -12,5 +12,7 @@
  */
 import { join } from "node:path";
 import { runLeavingNothing } from "../demo/leaving-nothing.ts";
+import { tellUsage } from "../usage.ts";
 
+tellUsage(import.meta.url);
 await runLeavingNothing(join(import.meta.dirname, "count.ts"));
