@@ -14,6 +14,7 @@ import { gzipSync } from "node:zlib";
 import type { AwsCloud, Invoked } from "../aws/cloud.ts";
 import { synthesize } from "../aws/synth.ts";
 import { deployWhole, type Whole } from "../aws/whole.ts";
+import { tellUsage } from "../usage.ts";
 
 const rounds = 9;
 const input = {
@@ -57,6 +58,7 @@ function gzippedKb(folder: string): number {
   );
 }
 
+tellUsage(import.meta.url);
 const whole = await deployWhole({ entry: "functions/lambda.ts" });
 try {
   const cold: Awaited<ReturnType<typeof start>>[] = [];

@@ -17,6 +17,7 @@ import { makeCalls } from "../../src/postgres/calls.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { emptyDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
+import { tellUsage } from "../usage.ts";
 import { fillWithAMillion } from "./a-million.ts";
 import { quantile } from "./figures.ts";
 import { readPostgresCpu } from "./postgres-cpu.ts";
@@ -38,6 +39,7 @@ const long = [
 ];
 
 async function main(): Promise<void> {
+  tellUsage(import.meta.url);
   const { values } = parseArgs({ options: { check: { type: "boolean" }, postgres: { type: "string" } } });
   const version = values.postgres === "15" ? 15 : 18;
   const server = await startPostgres({ version, settings: { shared_buffers: "512MB", max_wal_size: "4GB" } });

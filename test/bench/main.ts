@@ -11,6 +11,7 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { startPostgres } from "../postgres/server.ts";
+import { tellUsage } from "../usage.ts";
 import { bound, boundKeepingHistory, boundOfBatches } from "./contenders.ts";
 import {
   layover,
@@ -71,6 +72,7 @@ const SCENARIOS = [
 
 const rounded = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);
 
+tellUsage(import.meta.url);
 const { values: options } = parseArgs({
   options: {
     check: { type: "boolean", default: false },

@@ -20,6 +20,7 @@ export const POSTGRES_SETTINGS: Readonly<Record<string, string>> = {
   shared_preload_libraries: "pg_stat_statements",
   "pg_stat_statements.track": "top",
   "pg_stat_statements.save": "off",
+  "pg_stat_statements.max": "50000", // each database of a contender adds the statements of its migrations
   fsync: "on",
   synchronous_commit: "on",
   full_page_writes: "on",

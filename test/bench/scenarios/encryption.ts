@@ -11,7 +11,8 @@ export function encryption({ contenders, runs, steps }: Shape): Scenario {
     title: `${runs.toLocaleString("en")} runs × ${steps} steps, encrypted`,
     contenders,
     held: "layover, encrypted",
-    aims: [{ figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.9 }],
+    // A value is sealed once a step: 70 µs of a CPU with the walk through the call. A step without a body takes 480.
+    aims: [{ figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.8 }],
     takeRound: roundOfRuns({ runs, steps }),
   };
 }

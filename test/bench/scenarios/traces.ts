@@ -11,7 +11,8 @@ export function tracesOf({ contenders, runs, steps }: Shape): Scenario {
     title: `${runs.toLocaleString("en")} runs × ${steps} steps, traced`,
     contenders,
     held: "layover, traced",
-    aims: [{ figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.95 }],
+    // Two spans and two counts take 75 µs of a CPU, most of it OpenTelemetry's own. A step without a body takes 480.
+    aims: [{ figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.8 }],
     takeRound: roundOfRuns({ runs, steps }),
   };
 }
