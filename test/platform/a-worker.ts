@@ -69,6 +69,10 @@ export interface Settings {
   readonly tracesUrl?: string;
   /** Which build mixed/worker.ts is of. */
   readonly build?: string;
+  /** Where mixed/worker.ts tells of its requests. */
+  readonly fatesUrl?: string;
+  /** Where mixed/worker.ts reaches its database. */
+  readonly fetchEndpoint?: string;
 }
 
 export interface WorkerOptions {

@@ -4,6 +4,7 @@ import { AwsCloud } from "../../aws/cloud.ts";
 import { type Synthesized, synthesize } from "../../aws/synth.ts";
 import { secret } from "../a-worker.ts";
 import { openDeadlyEndpoint } from "./deadly-endpoint.ts";
+import { openFates } from "./fates.ts";
 import type { Mortal, OneHost } from "./one-host.ts";
 
 let synthesized: Synthesized | undefined;
@@ -13,14 +14,21 @@ export async function beginFunctions(mortal: Mortal): Promise<OneHost> {
   const { databaseUrl, clock } = mortal;
   synthesized ??= synthesize("test/platform/mixed/functions.ts");
   const endpoint = await openDeadlyEndpoint(mortal);
+  const fates = await openFates(mortal);
   const cloud = await AwsCloud.open({
     ...synthesized,
     parameters: { "/orders/secret": secret, "/orders/database-url": databaseUrl },
-    variables: { FETCH_ENDPOINT: endpoint.fetchEndpoint, ...clock.variables },
+    variables: { FATES_URL: fates.url, FETCH_ENDPOINT: endpoint.fetchEndpoint, ...clock.variables },
+    fateOf: () => {
+      const fate = mortal.fateOf();
+      if (fate !== "passes") mortal.die();
+      return fate === "dies before" ? "lost" : "passes";
+    },
     clock,
   });
   onTestFinished(async () => {
     await cloud.close();
+    fates.close();
     await endpoint.close();
   });
   return {

@@ -2,9 +2,11 @@
 import { serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
+import { tellFetches, tellingAt } from "./told-requests.ts";
 import { buildOf, workflowsOf } from "./workflows.ts";
 
 const { env } = process;
+tellFetches(tellingAt(env["FATES_URL"] ?? ""));
 const pool = new Pool({ connectionString: env["DATABASE_URL"] });
 pool.on("error", () => {});
 const server = await serve({

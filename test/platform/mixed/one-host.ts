@@ -23,12 +23,12 @@ export interface OneHost {
 
 export type CallFate = "passes" | "dies before" | "dies after";
 
-/** A host to be begun. It may die at a call of the database. */
+/** A host to be begun. It may die at a call of the database, and at any other request that it makes. */
 export interface Mortal {
   readonly databaseUrl: string;
   /** Turns the host's clock, too. Alarms that are due then ring. */
   readonly clock: TurnedClock;
-  /** Asked at each call. */
+  /** Asked at each call and request. */
   readonly fateOf: () => CallFate;
   /** Kills the host. */
   readonly die: () => void;

@@ -6,6 +6,7 @@ import { freePort } from "../../free-port.ts";
 import { secret } from "../a-worker.ts";
 import { ServerProcess } from "../server-process.ts";
 import { openDeadlyWire } from "./deadly-wire.ts";
+import { openFates } from "./fates.ts";
 import type { Mortal, OneHost } from "./one-host.ts";
 import type { Build } from "./workflows.ts";
 
@@ -13,12 +14,14 @@ import type { Build } from "./workflows.ts";
 export async function beginProcess(mortal: Mortal): Promise<OneHost> {
   let current: Build = "first";
   const wire = await openDeadlyWire(mortal);
+  const fates = await openFates(mortal);
   const ports = [await freePort(), await freePort()] as const;
   const begin = async (build: Build, port: number = ports[0]) => {
     const began = new ServerProcess(["--conditions=layover-source", "test/platform/mixed/node-process.ts"], {
       cwd: fileURLToPath(new URL("../../..", import.meta.url)),
       env: {
         DATABASE_URL: wire.url,
+        FATES_URL: fates.url,
         // All hosts call the database by one name, wherever Neon is reached.
         ENDPOINT: neon(mortal.databaseUrl, { fetchEndpoint: "http://127.0.0.1" }).endpoint,
         LAYOVER_SECRET: secret,
@@ -40,6 +43,7 @@ export async function beginProcess(mortal: Mortal): Promise<OneHost> {
   onTestFinished(async () => {
     await end();
     wire.close();
+    fates.close();
   });
   return {
     get url() {

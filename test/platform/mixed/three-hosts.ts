@@ -18,7 +18,7 @@ export interface ThreeHosts extends Asking {
   readonly world: World;
   /** Kills what a host has at work, as if its machines were lost, and lets it begin anew. */
   kill(host: Host): Promise<void>;
-  /** Hosts that died at a call, and have not begun anew. */
+  /** Hosts that died at a request, and have not begun anew. */
   readonly dead: ReadonlySet<Host>;
   /** Lets all of them begin anew. */
   revive(): Promise<void>;
@@ -29,7 +29,7 @@ export interface ThreeHosts extends Asking {
 }
 
 export interface ThreeHostsOptions {
-  /** Says what becomes of a host at its next call of the database. Default: nothing. */
+  /** Says what becomes of a host at its next call of the database, or other request. Default: nothing. */
   readonly fateOf?: (host: Host) => CallFate;
   /** The database's, which goes on and is turned. */
   readonly clock?: Clock;

@@ -2,6 +2,7 @@
 import { onTestFinished } from "vitest";
 import { AWorker, bundled } from "../a-worker.ts";
 import { openDeadlyEndpoint } from "./deadly-endpoint.ts";
+import { openFates } from "./fates.ts";
 import type { Mortal, OneHost } from "./one-host.ts";
 import type { Build } from "./workflows.ts";
 
@@ -9,12 +10,17 @@ import type { Build } from "./workflows.ts";
 export async function beginWorker(mortal: Mortal): Promise<OneHost> {
   const { databaseUrl, clock } = mortal;
   const endpoint = await openDeadlyEndpoint(mortal);
-  onTestFinished(async () => await endpoint.close());
-  const scriptOf = async (build: Build) => await bundled("test/platform/mixed/worker.ts", { build });
+  const fates = await openFates(mortal);
+  onTestFinished(async () => {
+    fates.close();
+    await endpoint.close();
+  });
+  const reached = { fatesUrl: fates.url, fetchEndpoint: endpoint.fetchEndpoint };
+  const scriptOf = async (build: Build) => await bundled("test/platform/mixed/worker.ts", { build, ...reached });
   const begin = async (build: Build) =>
     await AWorker.begin({
       script: await scriptOf(build),
-      env: { DATABASE_URL: databaseUrl, FETCH_ENDPOINT: endpoint.fetchEndpoint },
+      env: { DATABASE_URL: databaseUrl },
       bound: { queue: {}, alarm: {} },
       self: null,
     });

@@ -2,17 +2,20 @@
 import { type AlarmNamespace, type QueueProducer, serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
 import { turning } from "../workers/turning.ts";
+import { tellFetches, tellingAt } from "./told-requests.ts";
 import { type Build, workflowsOf } from "./workflows.ts";
 
 /** Put in by the bundler. */
-declare const settings: { readonly build?: Build };
+declare const settings: { readonly build?: Build; readonly fatesUrl: string; readonly fetchEndpoint: string };
+
+const tell = tellingAt(settings.fatesUrl);
+tellFetches(tell, [settings.fetchEndpoint]);
 
 export { LayoverAlarm } from "../workers/turning.ts";
 
 interface Env {
   readonly ALARM: AlarmNamespace;
   readonly DATABASE_URL: string;
-  readonly FETCH_ENDPOINT: string;
   readonly LAYOVER_SECRET: string;
   readonly PUBLIC_URL: string;
   readonly QUEUE: QueueProducer;
@@ -21,10 +24,12 @@ interface Env {
 export default turning(
   serve<Env>({
     workflows: workflowsOf("cloudflare", settings.build),
-    database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT }),
+    database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: settings.fetchEndpoint }),
     publicUrl: (env) => env.PUBLIC_URL,
     secrets: (env) => [env.LAYOVER_SECRET],
-    queue: (env) => env.QUEUE,
-    alarm: (env) => env.ALARM,
+    queue: ({ QUEUE }) => ({ sendBatch: (messages) => tell(() => QUEUE.sendBatch(messages)) }),
+    alarm: ({ ALARM }) => ({
+      getByName: (name) => ({ fetch: (...request) => tell(() => ALARM.getByName(name).fetch(...request)) }),
+    }),
   }),
 );

@@ -72,9 +72,13 @@ export function workflowsOf(host: Host, build: Build = "first", here: string = h
         hopping,
         napping,
         own.cloudflare.handler(async ({ input, step }) => {
-          const first = await step.run("first", () => ask(input.world, "first"));
+          const first = await step.run("first", ({ idempotencyKey }) => ask(input.world, "first", idempotencyKey));
           const inner = await step.invoke("aws", own.aws, input);
-          return [first, ...inner, await step.run("last", () => ask(input.world, "last"))];
+          return [
+            first,
+            ...inner,
+            await step.run("last", ({ idempotencyKey }) => ask(input.world, "last", idempotencyKey)),
+          ];
         }),
       ];
     case "aws":
@@ -83,7 +87,10 @@ export function workflowsOf(host: Host, build: Build = "first", here: string = h
         napping,
         own.aws.handler(async ({ input, step }) => {
           const inner = await step.invoke("node", own.node, input);
-          return [...inner, await step.run("second", () => ask(input.world, "second"))];
+          return [
+            ...inner,
+            await step.run("second", ({ idempotencyKey }) => ask(input.world, "second", idempotencyKey)),
+          ];
         }),
       ];
     case "node":
@@ -92,7 +99,7 @@ export function workflowsOf(host: Host, build: Build = "first", here: string = h
         napping,
         own.node.handler(async ({ input, step }) => {
           await step.waitForSignal("go");
-          return [await step.run("third", () => ask(input.world, "third"))];
+          return [await step.run("third", ({ idempotencyKey }) => ask(input.world, "third", idempotencyKey))];
         }),
       ];
   }
