@@ -18,6 +18,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: .75rem 0; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 1rem 0 .5rem; }
 .narrow { max-width: 30rem; margin: clamp(1rem, 8vh, 5rem) auto; }
+.narrow form { margin-bottom: 1rem; }
 #said:empty { display: none; }
 #said { border-left: .25rem solid var(--good); background: var(--paper); padding: .5rem 1rem; margin: 0 0 1rem; }
 #said.error { border-color: var(--bad); }
@@ -26,10 +27,11 @@ footer p { margin: 0; }
 footer button { min-height: 2rem; padding: .125rem .75rem; }
 pre { margin: 0; padding: .75rem; background: var(--ground); border: 1px solid var(--line); border-radius: .5rem; overflow: auto; max-height: 24rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .875rem; }
 .panel { background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem; margin: 0 0 1rem; }
-.filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: 0 1rem; align-items: end; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem 1rem 0; margin-bottom: 1rem; }
-.filter details { grid-column: 1 / -1; margin-bottom: 1rem; }
-.fields { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0 1rem; padding-top: .75rem; }
-.filter .buttons { grid-column: 1 / -1; margin: 0 0 1rem; }
+.filter { background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem 1rem 0; margin-bottom: 1rem; }
+.filter details { margin-bottom: 1rem; }
+.filter details .fields { padding-top: .75rem; }
+.fields { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0 1rem; }
+.filter .buttons { margin: 0 0 1rem; }
 .filter .buttons > * { flex: 0 1 8rem; text-align: center; }
 .badge { display: inline-block; justify-self: start; padding: 0 .5rem; border-radius: 1rem; border: 1px solid; font-size: .875rem; font-weight: 600; white-space: nowrap; color: var(--soft); }
 .badge::before { content: "●"; margin-right: .375rem; font-size: .625rem; vertical-align: .125rem; }

@@ -66,6 +66,7 @@ export function filterForm(asked: Asked, contracts: Contracts): Html {
     html`<div class="field"><label for="filter-${field}">${label}</label>
 <input id="filter-${field}" name="${field}" value="${asked.of(field)}" autocomplete="off" ${raw(marks)}></div>`;
   return html`<form class="filter" role="search" aria-label="Filter the runs">
+<div class="fields">
 <div class="field"><label for="filter-status">Status</label>
 <select id="filter-status" name="status">
 <option value="">any</option>
@@ -74,6 +75,7 @@ ${runStatuses.map((status) => html`<option${raw(status === asked.of("status") ? 
 ${text("workflow", "Workflow", 'list="filter-workflows"')}
 <datalist id="filter-workflows">${names.map((name) => html`<option>${name}</option>`)}</datalist>
 ${text("id", "Id", 'placeholder="yours, or layover’s"')}
+</div>
 <details${raw(["version", "tag", "from", "before"].some((field) => asked.of(field) !== "") ? " open" : "")}><summary>More</summary>
 <div class="fields">
 ${text("version", "Version", 'inputmode="numeric" placeholder="of a workflow"')}
