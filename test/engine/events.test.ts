@@ -68,6 +68,13 @@ describe("a run", () => {
     expect(kinds(world)).toEqual(["step_exhausted a", "step_completed b", "run_completed"]);
   });
 
+  test("whose step used `step` is told of as blocked, and not its step as given up", async () => {
+    const { world } = await told(async ({ step }) => {
+      await step.run("charge", () => Promise.resolve().then(() => step.run("inner", () => 1)));
+    });
+    expect(kinds(world)).toEqual(["run_blocked"]);
+  });
+
   test("whose input its schema refuses is told of as failed", async () => {
     const strict = workflow({ name: "strict", version: 1, input: z.string() });
     const world = await World.begin(database, { workflows: [strict.handler(async () => {})] });

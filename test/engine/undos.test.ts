@@ -2,6 +2,7 @@
 import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
+import { acceptRecords, refuseAttempts, refuseRecords } from "../postgres/refusals.ts";
 import { cancel, cancelled } from "./cancelling.ts";
 import { play, type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
 import { World } from "./world.ts";
@@ -188,6 +189,41 @@ describe("a step that has not succeeded", () => {
     expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
     const { attempts } = await world.history(run);
     expect(attempts).toMatchObject([{ path: "charge", number: 1, error: { code: "nested_step" } }]);
+  });
+
+  test.each([
+    ["its error", "new.error like '%nested%'"],
+    ["that it was carried out", "true"],
+  ])("blocks its run where its body used `step` and the database cannot store %s", async (_, condition) => {
+    const { done, act } = ledger();
+    const world = await worldOf(database, async ({ step }) =>
+      act(step, "charge", () => Promise.resolve().then(() => step.run("inner", () => 1))),
+    );
+    const run = await world.start(tested);
+    await refuseAttempts(database.pool, "22P05", condition);
+    try {
+      expect(await world.run(run)).toMatchObject({ status: "blocked" });
+    } finally {
+      await acceptRecords(database.pool);
+    }
+    await world.deploy({ workflows: [tested.handler(async ({ step }) => act(step, "charge"))] });
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+    expect(done).toEqual(["charge", "charge"]);
+  });
+
+  test("is undone where the database could not store that it was done, and the run was cancelled then", async () => {
+    const { done, act } = ledger();
+    const world = await worldOf(database, async ({ step }) => act(step, "charge"));
+    const run = await world.start(tested);
+    await refuseRecords(database.pool, "54000", "new.path = 'charge'");
+    try {
+      expect(await world.run(run)).toMatchObject({ status: "blocked" });
+    } finally {
+      await acceptRecords(database.pool);
+    }
+    await cancel(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
   });
 
   test("is undone where it is a branch whose body used `step`, and the run was cancelled before that was corrected", async () => {

@@ -40,7 +40,8 @@ function ofRun(finish: Omit<FinishRun, "armed">, about: About): readonly Layover
     const step = placeName({ path, occurrence });
     events.push({ kind: "step_completed", ...about, step, attempt: attempts, beganAt: new Date(beganAt) });
   }
-  if (attempt !== undefined) events.push(attemptEvent(attempt, attempt, about));
+  // A blocked run carries the step out again.
+  if (attempt !== undefined && next !== "blocked") events.push(attemptEvent(attempt, attempt, about));
   if (next === "completed" || next === "cancelled") events.push({ kind: `run_${next}`, ...about });
   else if (next === "blocked") events.push({ kind: "run_blocked", ...about, reason: value });
   else if (next === "failed") events.push({ kind: "run_failed", ...about, ...failure(value) });

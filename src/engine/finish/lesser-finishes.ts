@@ -1,7 +1,8 @@
 /**
  * What is recorded of a turn if its finish holds a value that the database cannot store. The body is done and must not
  * be carried out again, so each try records less. The first one records the step's result, but nothing that followed
- * from it. The next one records that the step is done and its result lost. The last one blocks the run, and says why.
+ * from it. The next one records that the step is done and its result lost. The next one blocks the run, says why, and keeps that
+ * the step was carried out, so that it is undone if the run is cancelled. The last one blocks the run only.
  */
 import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
 import { toStoredError } from "../../core/codec/stored-value.ts";
@@ -27,8 +28,11 @@ function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
   const step = records[place];
   if (step === undefined) {
     if (attempt === undefined) return [blocked];
-    const error = resultLost(attempt.path, true, reason);
-    return [{ ...turn, next: "parked", ...recording(records), attempt: { ...attempt, error } }, blocked];
+    const failed = { ...attempt, error: resultLost(attempt.path, true, reason) };
+    const { retryInMs: _, ...last } = failed;
+    const { next, value = "" } = finish;
+    const kept: Pick<RunFinish, "next" | "value"> = next === "blocked" ? { next, value } : { next: "parked" };
+    return [{ ...turn, ...kept, ...recording(records), attempt: failed }, { ...blocked, attempt: last }, blocked];
   }
   const before = records.slice(0, place);
   const decided = released.filter((race) => race.position <= position + place);
@@ -52,6 +56,7 @@ function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
       ...followed,
       attempt: failed,
     },
+    { ...blocked, attempt: failed },
     blocked,
   ];
 }
