@@ -139,6 +139,17 @@ describeSomePostgres(
       ]);
     });
 
+    test("leaves its attempt to the next one of the same number, which has failed in its turn", async () => {
+      const run = await aRunToDefer();
+      await run.finish(stage.onlooker, { token: "second", position: 0, records: [x] });
+      await run.claim(stage.onlooker, { token: "third", turn: 3 });
+      const { retryInMs: _, ...attempt } = { ...failed, error: '0{"message": "card declined"}' };
+      await run.finish(stage.onlooker, { token: "third", position: 1, records: [{ ...x, isFailure: true }], attempt });
+      expect(await stage.look("select error from layover.attempt where run_id = $1 and path = 'x'", [run.id])).toEqual([
+        { error: '0{"message": "card declined"}' },
+      ]);
+    });
+
     describe("has the scheduler look", () => {
       const late = noon + 60 * minute;
 

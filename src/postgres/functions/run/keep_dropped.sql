@@ -1,5 +1,5 @@
 -- Stores an attempt for each step that a turn has carried out, where the turn's records are dropped. The step is carried out again. If the
--- run ends before that, its effect is undone as one of which nobody knows. An attempt that has failed keeps its error.
+-- run ends before that, the step is undone, and its undo is told that the outcome is unknown. An attempt that has failed keeps its error.
 create or replace function layover.keep_dropped(run uuid, epoch integer, f jsonb) returns void
 language plpgsql volatile as $$
 begin
