@@ -6,7 +6,7 @@ import type { LoadedRun } from "./loaded-run.ts";
 /**
  * Notes which rows stand; one that the code does not ask for is a divergence.
  *
- * A claim tells of all rows that the database knows as losers'. It tells nothing of a loser whose race is decided by the very records that
+ * A claim lists every row that the database has released. It tells nothing of a loser whose race is decided by the very records that
  * came with the claim: its row stands, and may be at work.
  */
 export function notePendingRows(
@@ -19,8 +19,10 @@ export function notePendingRows(
   const { losers, releases } = execution.races;
   const known = releases.filter(({ position }) => position <= handedPosition);
   const standing = new Set((pending ?? []).map(placeName));
-  for (const loser of losers.keys())
-    if (!standing.has(loser) && known.some(({ prefix }) => loser.startsWith(prefix))) loaded.forgetRow(loser);
+  for (const loser of losers.keys()) {
+    const mayBeOver = loaded.hasRow(loser) && !standing.has(loser);
+    if (mayBeOver && known.some(({ prefix }) => loser.startsWith(prefix))) loaded.forgetRow(loser);
+  }
   for (const row of pending ?? []) {
     const place = placeName(row);
     if (row.kind === "retry") loaded.noteFailedAttempts(place, row.attempts);
