@@ -21,6 +21,8 @@ const stepMs = 15_000;
 /** How late a run may go on, by how much the clock was turned: how long this machine takes for its work says nothing. */
 const latestMs = 2 * minuteMs + 2 * stepMs;
 const atOnce = 20;
+/** How long a host may take to notice that a run is due, by the clock on the wall. */
+const noticeMs = 5_000;
 
 export interface Planned {
   readonly runId: string;
@@ -82,6 +84,7 @@ export class Traffic {
   async release(host: Host, build: Build): Promise<void> {
     await this.#hostOf(host).release(build);
     await this.#hostOf(host).deployed();
+    await this.#settle(); // what the build before had at work goes on to its end
   }
 
   takeAway(host: Host): void {
@@ -118,14 +121,21 @@ export class Traffic {
 
   /** Lets minutes pass, a few seconds at a time: what a host has at work goes on meanwhile, as its lease is a minute. */
   async pass(minutes = 1): Promise<void> {
-    const { asked } = this.#world;
     for (let passed = 0; passed < minutes * minuteMs; passed += stepMs) {
       await this.#mortal.clock.turn(stepMs);
-      let before = -1;
-      while (before < asked.length || (await this.#leases()) > 0 || this.#isAtWork()) {
-        before = asked.length;
-        await delay(400);
-      }
+      await this.#settle();
+    }
+  }
+
+  /** Waits until nobody is at work. A busy machine may take a moment to notice what has become due. */
+  async #settle(): Promise<void> {
+    const { asked } = this.#world;
+    const began = performance.now();
+    const mayBegin = async () => performance.now() < began + noticeMs && (await this.#justDue()) > 0;
+    let before = -1;
+    while (before < asked.length || this.#isAtWork() || (await this.#leases()) > 0 || (await mayBegin())) {
+      before = asked.length;
+      await delay(400);
     }
   }
 
@@ -176,6 +186,15 @@ export class Traffic {
 
   async #leases(): Promise<number> {
     const { rowCount } = await this.#pool.query("select from layover.run_state where status = 'running'");
+    return rowCount ?? 0;
+  }
+
+  /** How many runs have become due since the clock was turned the last time. */
+  async #justDue(): Promise<number> {
+    const { rowCount } = await this.#pool.query(
+      "select from layover.run_state where status <> 'running' and due_at > to_timestamp($1) and due_at <= to_timestamp($2)",
+      [(this.now() - stepMs) / 1_000, this.now() / 1_000],
+    );
     return rowCount ?? 0;
   }
 
