@@ -65,7 +65,8 @@ export interface TestEngineOptions {
   readonly determinism?: boolean | undefined;
   /**
    * Wraps the kit's database as your deployment wraps its own: `(database) => withStore(database, { store })`, and
-   * `encrypted(database, keys)`. Values then have the limits that they have there. Default: it is not wrapped.
+   * `encrypted(database, keys)`. It is called for each process and for each client, so make the store outside. Values then have the
+   * limits that they have there. Default: it is not wrapped.
    */
   readonly wrap?: ((database: Query) => Query) | undefined;
 }

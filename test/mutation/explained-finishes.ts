@@ -70,7 +70,7 @@ export const ofFinishes: readonly Explanation[] = [
     ],
   },
   {
-    why: "Costs time only: finish_run, and the claim after it, come to the same as finish_step, also where that has moved the run already.",
+    why: "Costs time only: finish_run, and the claim after it, come to the same as finish_step where the run goes on, also where that has moved the run already.",
     mutants: [
       "finish_turn: layover.is_one_step(f) → false",
       "finish_turn: v_answer := layover.finish_step(p, f); → null;",

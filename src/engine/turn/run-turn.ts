@@ -198,7 +198,7 @@ export class RunTurn {
       await this.#record(step, { kind: "step", value: result.value, beganAt, attempts: number });
       return undefined;
     }
-    // Wrong code around the body may be why it failed. The step is carried out again when that is corrected; it may have had its effect.
+    // Wrong code around the body may be why it failed. Corrected code carries the step out again, or undoes it.
     const isWrong = this.#loaded.execution.divergence !== undefined;
     const { path, occurrence, demandedAfter, isShielded } = step;
     const { error, endedAt } = result;

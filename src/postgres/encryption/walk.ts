@@ -50,7 +50,7 @@ export async function replaced<Json>(json: Json, shape: Shape, visit: Visit, bes
 type ObjectShape = Extract<Shape, { readonly [field: string]: Shape }>;
 
 class Walk {
-  /** Are over when all values are in their places. */
+  /** All of them resolve when each value is in its place. */
   readonly promised: Promise<void>[] = [];
   readonly #visit: Visit;
 
@@ -122,7 +122,10 @@ class Walk {
     const kind = kindOf(shape, record, named(around, "next"));
     const runId = named(around, "runId");
     const met = {
-      ...{ text: node, kind, turn: around.turn, scope: scopeOf(kind, around) },
+      text: node,
+      kind,
+      turn: around.turn,
+      scope: scopeOf(kind, around),
       runId: typeof runId === "string" ? runId : undefined,
     };
     return this.#visit(met) ?? node;

@@ -11,7 +11,7 @@ declare
   v_token    constant uuid := (f->>'token')::uuid;
   v_seen     constant integer := (f->>'position')::integer;
   v_now      constant timestamptz := layover.now();
-  v_is_dropping constant boolean := f ? 'attempt' or coalesce(f->'records' @> '[{"kind": "step"}]', false);
+  v_has_carried_out constant boolean := f ? 'attempt' or coalesce(f->'records' @> '[{"kind": "step"}]', false);
   v_branches json;
   v_freed    json;
   v_answer   json;
@@ -19,7 +19,7 @@ declare
 begin
   update layover.run_state as t
      set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
-         is_interrupted = t.is_interrupted and not v_is_dropping,
+         is_interrupted = t.is_interrupted and not v_has_carried_out,
          handed_position = greatest(t.handed_position, v_seen),
          ready_at = 'epoch',
          custom_status = coalesce((select o.says->>'value' from jsonb_array_elements(f->'says') with ordinality as o (says, number)
@@ -32,7 +32,7 @@ begin
   if not found then
     return layover.answer_again(namespace, v_run, v_token);
   end if;
-  if v_is_dropping then
+  if v_has_carried_out then
     perform layover.keep_dropped(v_run, s.epoch, f);
   end if;
   delete from layover.pending b where b.run_id = v_run and b.position <= v_seen;

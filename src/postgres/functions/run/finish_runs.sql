@@ -1,5 +1,5 @@
--- Runs that go on or end, and do nothing else: running -> parked, running as the next turn, or over. It does what finish_run does for
--- one. It finishes all of them, or it raises.
+-- Runs that go on or end, and do nothing else: running -> parked, running as the next turn, or over. It does what finish_step
+-- and finish_run do for one. It finishes all of them, or it raises.
 --
 -- It finds each run by its key, in the order of keys. The settings leave only plans that visit the rows so, and each row is locked when
 -- it is visited. One plan serves all calls: planning anew takes 0.6 ms.

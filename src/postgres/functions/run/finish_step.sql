@@ -1,6 +1,6 @@
--- running -> running, as the next turn, when the holder of the lease finishes a turn that came to the record of one step and nothing else
--- (is_one_step), and nothing else waits for the run. It is the path of each step: one update and one insert. Null: the turn is another
--- one's, or more has come, so finish_run finds out what is to be done.
+-- running -> running, as the next turn, when the holder of the lease finishes a turn that records one step and does nothing else
+-- (is_one_step). It is the path of each step: one update and one insert. Null: somebody else has the turn, or the run may not simply go
+-- on (goes_on), so finish_run finds out what is to be done.
 create or replace function layover.finish_step(p jsonb, f jsonb) returns json
 language plpgsql volatile as $$
 declare

@@ -2,7 +2,7 @@
 -- Each item that needs more goes alone, in its place. So locks are taken in the one order with sets too.
 --
 -- Plain is: the claim of a run that is ready and has no pending rows, the finish of a run that goes on or ends and does nothing else,
--- the claim of a branch, the result of a branch. It looks without a lock. If a run has moved since, its set raises, and all is done
+-- the claim of a branch, the result of a branch. A finish that goes in a set records steps only, as a set asks no kind. It looks without a lock. If a run has moved since, its set raises, and all is done
 -- again item by item (are_sets: false).
 create or replace function layover.in_stretches(turns jsonb, are_sets boolean)
 returns table (set text, items jsonb[], places bigint[])
