@@ -48,7 +48,7 @@ test.each(hosts)(
       await traffic.pass();
     }
 
-    const ended = await traffic.judge(released, againAt);
+    const ended = await traffic.judge(released, { from: rolledBackAt, until: againAt });
     for (const run of traffic.runs) {
       const { places, at } = ended.get(run) ?? { places: [], at: 0 };
       if (run.build === "next") expect(places).toEqual([`before on ${released}`, `after on ${released}`]);

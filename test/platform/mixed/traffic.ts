@@ -147,9 +147,10 @@ export class Traffic {
 
   /**
    * Holds that each run is completed, that each step was done once, and no last step too late. Answers what became of each.
-   * `host`: one that is asked. `heldUntil`: until then some runs of the next build could not go on.
+   * `host`: one that is asked. `away`: between these instants nobody had the code of the next build's runs.
    */
-  async judge(host: Host, heldUntil = 0): Promise<ReadonlyMap<Planned, Ended>> {
+  async judge(host: Host, away = { from: 0, until: 0 }): Promise<ReadonlyMap<Planned, Ended>> {
+    const { clock } = this.#mortal;
     const afterOf = this.#instantsOf("after");
     const ended = new Map<Planned, Ended>();
     for (const run of this.runs) {
@@ -157,8 +158,8 @@ export class Traffic {
       const { status, result } = await insist(() => this.#asking.get(host, runId));
       expect({ runId, status }, this.#output()).toEqual({ runId, status: "completed" });
       const at = afterOf.get(runId) ?? Number.POSITIVE_INFINITY;
-      const from = build === "next" && at > heldUntil ? Math.max(dueAt, heldUntil) : dueAt;
-      expect(this.#mortal.clock.turnedBetween(from, at)).toBeLessThanOrEqual(latestMs);
+      const held = build === "next" ? clock.turnedBetween(Math.max(dueAt, away.from), Math.min(at, away.until)) : 0;
+      expect(clock.turnedBetween(dueAt, at) - held).toBeLessThanOrEqual(latestMs);
       ended.set(run, { places: Array.isArray(result) ? result.map(String) : [], at });
     }
     for (const step of ["before", "after"])
