@@ -9,6 +9,7 @@ export const first = workflow({
   output: z.string(),
   signals: { gate: z.string(), go: z.string() },
   callbacks: { pass: z.boolean() },
+  sensitive: ["input", "signals.go"],
 });
 
 const second = workflow({
@@ -18,6 +19,7 @@ const second = workflow({
   output: z.string(),
   signals: { gate: z.string(), go: z.string().min(3) },
   callbacks: { pass: z.boolean() },
+  sensitive: ["input", "signals.go"],
 });
 
 export const firstWorkflow = first.handler(async ({ step }) => {

@@ -2,11 +2,11 @@
  * Tells whether a run fits another version of its workflow, and so may be moved there: what it was given passes that version's
  * schemas unchanged, and its history replays with that version's code. It carries nothing out.
  */
-
+import { canonical } from "../../core/codec/canonical.ts";
 import { fromStored, toStored } from "../../core/codec/stored-value.ts";
-import { isRecord } from "../../core/codec/tag-checks.ts";
 import type { Contract } from "../../core/contract/contract.ts";
 import { parse, type Schema } from "../../core/contract/schema.ts";
+import { isSensitive } from "../../core/contract/sensitive.ts";
 import { isSameSchema } from "../../core/contract/signature.ts";
 import { storedInput } from "../../core/contract/stored-input.ts";
 import { LayoverError } from "../../core/errors.ts";
@@ -22,6 +22,9 @@ export interface Move extends Pick<MailPage, "isAwaited" | "signals"> {
 
 /** `refused`: a value or a schema of the other version does not fit. */
 export type UpgradeVerdict = ReplayVerdict | { readonly outcome: "refused"; readonly reason: string };
+
+/** What is stored already was small enough, or a store keeps it (layover/store). */
+const anySize = { maxBytes: Number.POSITIVE_INFINITY };
 
 export async function judgeUpgrade(
   registry: Registry,
@@ -44,19 +47,21 @@ export async function judgeUpgrade(
 /** An input that nobody has parsed yet is parsed by the version whose code begins the run. */
 async function whyInputDiffers(contract: Contract, { run }: StoredRun): Promise<string | undefined> {
   if (!run.isInputParsed) return undefined;
-  return await whyChanged("its input", run.input, () => storedInput(contract, fromStored(run.input)));
+  return await whyChanged("its input", run.input, () => storedInput(contract, fromStored(run.input), anySize));
 }
 
 async function whyMailDiffers(
-  { signals }: Contract,
+  contract: Contract,
   { name, payload, isParsed }: WireSignal,
 ): Promise<string | undefined> {
+  const { signals } = contract;
   const schema = Object.hasOwn(signals, name) ? signals[name] : undefined;
   const what = `the signal "${name}", which it has not taken`;
   if (schema === undefined) return `it was sent ${what}, and the version has no such signal`;
   return await whyChanged(what, payload, async () => {
-    const parsed = await parse(schema, fromStored(payload), { code: "invalid_payload", what });
-    return isParsed ? toStored(parsed, { what }) : payload;
+    const terms = { what, isSensitive: isSensitive(contract, `signals.${name}`) };
+    const parsed = await parse(schema, fromStored(payload), { code: "invalid_payload", ...terms });
+    return isParsed ? toStored(parsed, { ...terms, ...anySize }) : payload;
   });
 }
 
@@ -93,18 +98,6 @@ function whySchemasDiffer(
 
 function isSame(one: Schema | undefined, other: Schema | undefined): boolean {
   return one === other || (one !== undefined && other !== undefined && isSameSchema(one, other));
-}
-
-/** The order of keys does not count. */
-function canonical(stored: string): string {
-  return stored.slice(0, 1) + JSON.stringify(sorted(JSON.parse(stored.slice(1))));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isRecord(value)) return value;
-  const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, part]) => [key, sorted(part)]));
 }
 
 async function firstOf<Item>(

@@ -2,6 +2,7 @@
  * Tells the database that the same value was sent again, though its encrypted text is another one each time: by a MAC of the
  * value under a key that is not rotated. is_same.sql compares it.
  */
+import { canonical } from "../../core/codec/canonical.ts";
 import type { KeyRing } from "./keys.ts";
 
 /**
@@ -19,19 +20,10 @@ export async function samenessOf(
   const parts = [
     `stored ${digest}`,
     `sent ${sent ?? digest}`,
-    ...(sent === undefined ? [`value ${inOrder(stored)}`] : []),
+    ...(sent === undefined ? [`value ${canonical(stored)}`] : []),
   ];
   const macs = await Promise.all(parts.map((part) => ring.macOf("same", namespace, part)));
   return macs.map(hexOf).join(".");
-}
-
-function inOrder(stored: string): string {
-  const sorted = JSON.stringify(JSON.parse(stored.slice(1)), (_, value: unknown) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : value,
-  );
-  return stored.slice(0, 1) + sorted;
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -59,8 +59,11 @@ const setValue = (runId: string, path: string, value: string) =>
   database.pool.query("update layover.record set value = $3 where run_id = $1 and path = $2", [runId, path, value]);
 
 describe("the same start again", () => {
-  test("is the same run, by another key too, whatever the order of its input's keys", async () => {
-    const pair = workflow({ name: "pair", version: 1, input: z.looseObject({}) });
+  test.each([
+    ["", {}],
+    [", also of a sensitive one", { sensitive: ["input"] as const }],
+  ])("is the same run, by another key too, whatever the order of its input's keys%s", async (_, more) => {
+    const pair = workflow({ name: "pair", version: 1, input: z.looseObject({}), ...more });
     const world = await World.begin(database, {
       ...build("a", testKeys),
       workflows: [pair.handler(async () => {})],
@@ -69,6 +72,14 @@ describe("the same start again", () => {
     await world.deploy({ keys: rotated, deployment: { name: "server", id: "b" } });
     const again = await world.start(pair, { b: { d: 3, c: 2 }, a: 1 }, { id: "p1" });
     expect(again.runId).toBe(run.runId);
+    await expect(world.start(pair, { a: 2 }, { id: "p1" })).rejects.toMatchObject({ code: "input_conflict" });
+  });
+
+  test("is the same run without encryption, too, where the input is sensitive", async () => {
+    const pair = workflow({ name: "pair", version: 1, input: z.looseObject({}), sensitive: ["input"] });
+    const world = await World.begin(database, { workflows: [pair.handler(async () => {})] });
+    const run = await world.start(pair, { a: 1, b: 2 }, { id: "p1" });
+    expect((await world.start(pair, { b: 2, a: 1 }, { id: "p1" })).runId).toBe(run.runId);
     await expect(world.start(pair, { a: 2 }, { id: "p1" })).rejects.toMatchObject({ code: "input_conflict" });
   });
 
