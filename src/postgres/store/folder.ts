@@ -15,15 +15,20 @@ export function folderStore(folder: string): ValueStore {
     async put(key, bytes, signal) {
       const file = fileOf(key);
       await mkdir(dirname(file), { recursive: true });
-      const beside = `${file}.part`;
-      const handle = await open(beside, "w");
+      const beside = besideOf(file);
       try {
-        await handle.writeFile(bytes, { signal });
-        await handle.sync();
-      } finally {
-        await handle.close();
+        const handle = await open(beside, "w");
+        try {
+          await handle.writeFile(bytes, { signal });
+          await handle.sync();
+        } finally {
+          await handle.close();
+        }
+        await rename(beside, file);
+      } catch (error) {
+        await rm(beside, { force: true });
+        throw error;
       }
-      await rename(beside, file);
     },
     async get(key, signal) {
       try {
@@ -34,9 +39,16 @@ export function folderStore(folder: string): ValueStore {
       }
     },
     async delete(keys) {
-      await Promise.all(keys.map((key) => rm(fileOf(key), { force: true })));
+      // A process that died amid a put has left a part.
+      const files = keys.map(fileOf).flatMap((file) => [file, besideOf(file)]);
+      await Promise.all(files.map((file) => rm(file, { force: true })));
     },
   };
+}
+
+/** Where a value is written before it is put in its place. */
+function besideOf(file: string): string {
+  return `${file}.part`;
 }
 
 /** No part of a key leads out of the folder. */

@@ -1,5 +1,5 @@
 /** The stores that layover ships, each on the real thing: a folder, R2 in workerd, and the SDK of S3 on the wire. */
-import { mkdtemp, readdir } from "node:fs/promises";
+import { mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -131,6 +131,16 @@ test("a bucket of S3 that refuses to delete says which, so that it is asked agai
   await store.put("one", bytes(10, 3), signal);
   await expect(store.delete(["one"], signal)).rejects.toThrow("1 values were not deleted, such as one: AccessDenied");
   await close();
+});
+
+test("a folder keeps no part of a value: not of a put that failed, nor of a process that died amid it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "values-"));
+  const store = folderStore(folder);
+  await expect(store.put("one", bytes(3_000_000, 7), AbortSignal.abort())).rejects.toThrow();
+  expect(await readdir(folder)).toEqual([]);
+  await writeFile(join(folder, "two.part"), bytes(10, 3));
+  await store.delete(["two"], signal);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test("no key leads out of the folder", async () => {
