@@ -32,7 +32,7 @@ begin
       where o.namespace = p->>'namespace'
         and o.deleted_at <= v_now - v_keeps[cardinality(v_keeps)] * interval '1 millisecond'
       order by o.deleted_at limit v_limit for update skip locked);
-  perform layover.prune_deliveries(p);
+  v_more := layover.prune_old_deliveries(p) or v_more;
   perform layover.check_time(p);
   return json_build_object('pruned', v_count, 'isMore', v_more);
 end $$;
