@@ -47,6 +47,8 @@ export interface LargeValues {
   readonly above: number;
   /** The most bytes of one value, as stored text in UTF-8. */
   readonly mostBytes: number;
+  /** The most bytes of values that one answer of the database brings. */
+  readonly memoryBytes: number;
   /** Deletes values that no run holds. What is not there is deleted. */
   delete(keys: readonly string[]): Promise<void>;
 }

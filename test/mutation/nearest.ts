@@ -21,7 +21,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /schedule|^skip_firing$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
     "races/schedules-refused races/declarations races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
-  [/^(hold|sweep|forget|share)_values$/, "races/stored-values engine/stored-values"],
+  [/^((hold|sweep|forget|share)_values|share_value|value_bytes)$/, "races/stored-values engine/stored-values"],
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
   [
     /^(carry_out_deeds|turns_of_deeds|keep_signal|leave_kept|send_kept_signals|take_kept|take_kept_of_claimed|describe_untaken)$|_deliver(y|ies)$/,

@@ -20,7 +20,10 @@ export class Claims {
       leaseMs: options.leaseMs ?? defaults.leaseMs,
       maxClaims: defaults.maxClaims,
       maxBeginnings: defaults.maxBeginnings,
-      budgetBytes: options.claimBytes ?? defaults.claimBytes,
+      budgetBytes: Math.min(
+        options.claimBytes ?? defaults.claimBytes,
+        calls.store?.memoryBytes ?? Number.POSITIVE_INFINITY,
+      ),
       movesDue: true,
       knowsEpochs: true,
     };

@@ -66,7 +66,12 @@ export interface ReplayOptions extends Omit<LoadOptions, "onDemand"> {
 }
 
 /** A replay accepts values of any size, since the run has stored them already. */
-const boundless = { above: 0, mostBytes: Number.POSITIVE_INFINITY, delete: async () => {} };
+const boundless = {
+  above: 0,
+  mostBytes: Number.POSITIVE_INFINITY,
+  memoryBytes: Number.POSITIVE_INFINITY,
+  delete: async () => {},
+};
 
 export async function replayStored(
   workflow: Workflow,

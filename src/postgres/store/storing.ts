@@ -46,9 +46,9 @@ export class Storing implements Sealing {
   readonly #options: StoringOptions;
 
   constructor(options: StoringOptions) {
-    const { keeper, above, mostBytes } = options;
+    const { keeper, above, mostBytes, memoryBytes } = options;
     this.#options = options;
-    this.store = { above, mostBytes, delete: (keys) => keeper.delete(keys) };
+    this.store = { above, mostBytes, memoryBytes, delete: (keys) => keeper.delete(keys) };
   }
 
   upon(before: Sealing): Sealing {
@@ -84,8 +84,8 @@ export class Storing implements Sealing {
     const visit = ({ text, kind, turn }: Met) => {
       const reference = readReference(text);
       if (reference === undefined) return undefined;
-      room -= reference.bytes;
-      const isTooMuch = room < 0;
+      const isTooMuch = reference.bytes > room;
+      if (!isTooMuch) room -= reference.bytes;
       return this.#fetch(keeper, reference, isTooMuch, (why) => {
         if (turn !== undefined && mail.has(kind)) unreadable.set(turn, why);
       });

@@ -32,9 +32,9 @@ begin
       left join layover.epoch e on e.run_id = r.id and e.epoch = t.epoch
       cross join lateral (
         select coalesce(jsonb_agg(w.name), '[]') as left_out
-          from (values ('input', octet_length(coalesce(e.input, r.input)), longest_input),
-            ('result', octet_length(t.result), longest_value),
-            ('error', octet_length(t.error), longest_value)) as w (name, length, longest)
+          from (values ('input', layover.value_bytes(coalesce(e.input, r.input)), longest_input),
+            ('result', layover.value_bytes(t.result), longest_value),
+            ('error', layover.value_bytes(t.error), longest_value)) as w (name, length, longest)
          where w.length > w.longest
       ) as v
      where r.id = run

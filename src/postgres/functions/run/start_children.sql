@@ -97,6 +97,8 @@ begin
        set child_status = t.status, child_value = coalesce(t.result, t.error), child_ended_at = v_now
       from layover.run_state t
      where b.run_id = run and b.child_status is null and not b.is_released and t.run_id = b.child_run_id and t.ended_at is not null;
+    perform layover.share_value(b.child_run_id, run, b.child_value)
+      from layover.pending b where b.run_id = run and b.child_value like '2stored.%';
   end if;
   return json_build_object('hasRecords', v_count > 0,
     'others', (select coalesce(json_agg(json_build_object('runId', u.id, 'turn', 1)), '[]') from unnest(v_started) as u (id)));

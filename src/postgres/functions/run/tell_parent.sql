@@ -11,7 +11,7 @@ declare
   v_path   text;
   v_occurrence integer;
   v_is_left boolean;
-  v_is_stored boolean;
+  v_value  text;
   v_waits  boolean;
   v_turn   integer;
 begin
@@ -21,13 +21,13 @@ begin
    where r.id = child and t.ended_at is not null
      and b.run_id = r.parent_run_id and b.path = r.parent_path and b.occurrence = r.parent_occurrence
      and b.child_run_id = child and b.child_status is null
-   returning b.run_id, b.path, b.occurrence, b.is_released, b.child_value like '2stored.%'
-     into v_parent, v_path, v_occurrence, v_is_left, v_is_stored;
+   returning b.run_id, b.path, b.occurrence, b.is_released, b.child_value
+     into v_parent, v_path, v_occurrence, v_is_left, v_value;
   if v_parent is null then
     return null;
   end if;
-  if v_is_stored then
-    perform layover.share_values(child, v_parent);
+  if v_value like '2stored.%' then
+    perform layover.share_value(child, v_parent, v_value);
   end if;
   if v_is_left then -- it waits no more for the result, but its undos may wait for the end
     delete from layover.pending b where b.run_id = v_parent and b.path = v_path and b.occurrence = v_occurrence;

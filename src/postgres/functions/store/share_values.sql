@@ -1,5 +1,5 @@
--- Has a run hold what another run holds, since it takes over values of that: the copy of a history, or the end of a child. The caller has
--- locked the other run. So what is held is held by somebody at each moment.
+-- Has a run hold what another run holds, since it takes over its history: a copy of that run. The caller has locked
+-- the other run. So what is held is held by somebody at each moment.
 create or replace function layover.share_values(of_run uuid, with_run uuid) returns void
 language plpgsql volatile as $$
 begin
