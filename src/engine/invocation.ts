@@ -7,6 +7,7 @@ import type { Contract } from "../core/contract/contract.ts";
 import { signatureOf } from "../core/contract/signature.ts";
 import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
+import { defaultLimits } from "../core/limits.ts";
 import type { HostClock, TransactionClient } from "../core/ports.ts";
 import { attemptName, type Demand, placeName } from "../core/replay/demand.ts";
 import { pause } from "../core/waits.ts";
@@ -159,6 +160,7 @@ export class Invocation {
       timeoutAt != null && (execution.isClosing || (execution.closing === undefined && !demand.isShielded));
     const endOfRun = () =>
       execution.isClosing ? new CancelledError(execution.closing?.reason) : timedOut(workflow.contract.name);
+    const isTransaction = wanted.isTransaction === true && calls.transact !== undefined;
     const place = placeName(demand);
     const name = attemptName(demand, number);
     const about = { step: place, attempt: number };
@@ -169,7 +171,8 @@ export class Invocation {
         number,
         isInterrupted: wanted.isAtMostOnce === true && (begun === name || number > wanted.retry.maxAttempts),
         isExhausted: beginnings >= defaults.maxBeginnings,
-        mostBytes: loaded.room.valueBytes,
+        // No store takes part in a transaction, so the database keeps its result.
+        mostBytes: isTransaction ? defaultLimits.valueBytes : loaded.room.valueBytes,
         longestMs: longestStepMs ?? Number.POSITIVE_INFINITY,
         bodies: this.context.bodies,
         place: `${runId}/${epoch}/${place}`,
@@ -180,11 +183,10 @@ export class Invocation {
         now: () => calls.clock.now(),
         random,
         writeBeginning: () => this.leases.writeBeginning(lease, name),
-        transact:
-          wanted.isTransaction !== true || calls.transact === undefined
-            ? undefined
-            : (work, beganAt) =>
-                this.#transact(lease, wanted.timeoutMs, async (client) => finishOf(await work(client), beganAt)),
+        transact: isTransaction
+          ? (work, beganAt) =>
+              this.#transact(lease, wanted.timeoutMs, async (client) => finishOf(await work(client), beganAt))
+          : undefined,
         onEnd: loaded.beginBody({ ...about, trace: trace ?? lease.trace?.trace }),
       });
     return traced(lease.trace, about, attempt);

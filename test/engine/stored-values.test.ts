@@ -163,6 +163,34 @@ test("runs that are due at one instant are claimed in parts, so that the values 
     expect(await world.get(runId)).toMatchObject({ status: "completed", result: 2 * mebibyte });
 });
 
+test("a transaction has the only connection, so the database keeps its result, with the limit of the database", async () => {
+  const written = workflow({ name: "written", version: 1, output: z.number() });
+  const results: number[] = [];
+  const store = new MemoryStore();
+  const world = await World.begin(database, {
+    ...build("a"),
+    workflows: [
+      written.handler(async ({ step }) => {
+        for (const size of [mebibyte / 2, 2 * mebibyte]) {
+          const made = step.transaction("write", async () => text("w", size), { retry: { maxAttempts: 1 } });
+          results.push(
+            await made.then(
+              ({ length }) => length,
+              () => -1,
+            ),
+          );
+        }
+        return results.length;
+      }),
+    ],
+    values: { store },
+  });
+  const run = await world.start(written);
+  expect(await world.run(run)).toMatchObject({ status: "completed" });
+  expect(results.slice(-2)).toEqual([mebibyte / 2, -1]);
+  expect(store.values.size).toBe(0);
+});
+
 test("a list leaves them out, and asks the store for none", async () => {
   const { world, store } = await aWorld();
   await world.start(report, text("i"));

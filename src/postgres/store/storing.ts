@@ -20,11 +20,11 @@ export interface StoringOptions {
 }
 
 /**
- * The calls whose values belong to a run that they name. The others (signals, schedules, deliveries) keep theirs in the database,
- * since nobody knows their run before the call is carried out.
+ * The calls whose values belong to a run that they name. The others keep theirs in the database: nobody knows the run of signals, schedules
+ * and deliveries before the call is carried out, and a transaction (finish_once) has a connection, where the pool may have no second one.
  */
 const ofRuns: ReadonlySet<string> = new Set([
-  ...["start_run", "signal_with_start", "answer_callback", "finish_turns", "finish_once"],
+  ...["start_run", "signal_with_start", "answer_callback", "finish_turns"],
   ...["retry_run", "restart_run", "fork_run"],
 ]);
 const kept: ReadonlySet<Met["kind"]> = new Set(["input", "callback", "record", "end"]);
