@@ -6,6 +6,7 @@ import { checkName } from "../core/names.ts";
 import type { WireFilter } from "../postgres/wire-views.ts";
 import { knownRunId } from "./run-id.ts";
 import type { RunStatus } from "./run-view.ts";
+import { checkWhole } from "./whole-number.ts";
 
 /** Which runs. All that is given must hold. An instant is a Date, or epoch milliseconds. */
 export interface RunFilter {
@@ -29,7 +30,6 @@ export interface RunFilter {
 
 /** The end of the year 9999: later years have another form in texts. */
 const lastInstant = Date.UTC(10_000, 0) - 1;
-const largestVersion = 2 ** 31 - 1;
 
 /** @throws LayoverError `invalid_request`, `invalid_name`, `unknown_run` */
 export function filterCall({ workflow, version, status, tags, parent, ...times }: RunFilter): WireFilter {
@@ -47,16 +47,12 @@ export function filterCall({ workflow, version, status, tags, parent, ...times }
 }
 
 function checkVersion(version: number, workflow: string | undefined): number {
-  const isOne = Number.isInteger(version) && version >= 1 && version <= largestVersion;
-  if (isOne && workflow !== undefined) return version;
-  throw new LayoverError(
-    "invalid_request",
-    isOne ? "a version is given, and no workflow" : `version: ${String(version)} is not a whole number from 1 on`,
-    {
-      hint: isOne ? "Say of which workflow it is the version." : "Give the version as the contract has it.",
-      details: { field: "version" },
-    },
-  );
+  checkWhole("version", version, "Give the version as the contract has it.", [1]);
+  if (workflow !== undefined) return version;
+  throw new LayoverError("invalid_request", "a version is given, and no workflow", {
+    hint: "Say of which workflow it is the version.",
+    details: { field: "version" },
+  });
 }
 
 type Times = Pick<RunFilter, "createdFrom" | "createdBefore" | "endedFrom" | "endedBefore">;

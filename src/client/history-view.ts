@@ -1,7 +1,6 @@
 /** A run's timeline as `history` shows it: what is recorded, what failed on the way, what it waits for. */
 import type { ErrorValue } from "../core/codec/error-value.ts";
 import { CancelledError } from "../core/contract/user-errors.ts";
-import { LayoverError } from "../core/errors.ts";
 import { readEnding } from "../core/replay/undos.ts";
 import type { PendingKind, RecordKind } from "../postgres/wire.ts";
 import type { WireHistory } from "../postgres/wire-views.ts";
@@ -9,6 +8,7 @@ import { checkEpoch } from "./epoch-number.ts";
 import { checkLimit } from "./page-limit.ts";
 import { dateOf } from "./run-view.ts";
 import { readable, readableError, Unreadable } from "./unreadable.ts";
+import { checkWhole } from "./whole-number.ts";
 
 /**
  * The place in the run: scopes and name (`ship[3]/send`), and its number among those of the same name, from 1. The undo
@@ -155,13 +155,9 @@ interface HistoryPage {
 
 /** @throws LayoverError `invalid_request` */
 export function historyPage({ after = 0, limit = usualRecords, epoch }: HistoryOptions): HistoryPage {
-  if (Number.isInteger(after) && after >= 0 && after <= lastPosition) {
-    return { after, limit: checkLimit(limit, mostRecords) + 1, ...checkEpoch(epoch) };
-  }
-  throw new LayoverError("invalid_request", `after: ${String(after)} is not the position of a record`, {
-    hint: "Give the `next` of the page before as it is, or none for the first page.",
-    details: { field: "after" },
-  });
+  const hint = "Give the `next` of the page before as it is, or none for the first page.";
+  checkWhole("after", after, hint, [0, lastPosition]);
+  return { after, limit: checkLimit(limit, mostRecords) + 1, ...checkEpoch(epoch) };
 }
 
 function recordedValue({ kind, isFailure, value }: WireHistory["records"][number]): unknown {

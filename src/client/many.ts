@@ -14,6 +14,7 @@ import { checkLimit } from "./page-limit.ts";
 import type { RepairReceipt } from "./repairs.ts";
 import type { SignalReceipt } from "./run.ts";
 import { isOver, type RunStatus } from "./run-view.ts";
+import { checkWhole } from "./whole-number.ts";
 
 /** Which runs. At least one of these. Runs that are over are never meant. */
 export type LiveFilter = Omit<RunFilter, "endedFrom" | "endedBefore">;
@@ -245,10 +246,5 @@ function checkCallId(callId: string): string {
 }
 
 function checkPace(perSecond: number): number {
-  if (Number.isInteger(perSecond) && perSecond >= 1 && perSecond <= mostPerSecond) return perSecond;
-  throw new LayoverError(
-    "invalid_request",
-    `perSecond: ${String(perSecond)} is not a whole number from 1 to ${mostPerSecond}`,
-    { hint: "Say how many runs a second.", details: { field: "perSecond", limit: mostPerSecond } },
-  );
+  return checkWhole("perSecond", perSecond, "Say how many runs a second.", [1, mostPerSecond]);
 }

@@ -1,17 +1,20 @@
 /** Moves a run to another version of its workflow. Who asks has looked at it and replayed its history: `layover upgrade`. */
 import { upgradeRun } from "../client/over-postgres/upgrades.ts";
+import { checkWhole } from "../client/whole-number.ts";
 import type { Descriptions } from "./description.ts";
-import { optionalText, readFields, requiredNumber, requiredText } from "./fields.ts";
+import { type Body, optionalText, readFields, requiredNumber, requiredText } from "./fields.ts";
 import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
 
+const hint = "Send it as the check answered it.";
+
 const fields = {
-  from: requiredNumber,
-  to: requiredNumber,
-  epoch: requiredNumber,
-  turn: requiredNumber,
-  position: requiredNumber,
-  lastMail: requiredNumber,
+  from: requiredVersion,
+  to: requiredVersion,
+  epoch: requiredCount,
+  turn: requiredCount,
+  position: requiredCount,
+  lastMail: requiredMailNumber,
   signature: requiredText,
   reason: optionalText,
   by: optionalText,
@@ -28,6 +31,19 @@ export function upgradeRoute(maxBytes: number): Route {
       return respondTo(request, await client.within((context) => upgradeRun(context, param("id"), options)));
     },
   };
+}
+
+export function requiredVersion(body: Body, field: string): number {
+  return checkWhole(field, requiredNumber(body, field), hint, [1]);
+}
+
+export function requiredCount(body: Body, field: string): number {
+  return checkWhole(field, requiredNumber(body, field), hint, [0]);
+}
+
+/** The database counts signals in a `bigint`. */
+export function requiredMailNumber(body: Body, field: string): number {
+  return checkWhole(field, requiredNumber(body, field), hint, [0, Number.MAX_SAFE_INTEGER]);
 }
 
 export function upgradeDescriptions(): Descriptions {

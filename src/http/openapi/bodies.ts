@@ -18,6 +18,7 @@ import { endedFields, endedFilterOf, filterFields, filterOf, optionalStatus } fr
 import { optionalResults, optionalSignal } from "../repairs.ts";
 import { mostRuns, someRunIds } from "../replay-check/asked.ts";
 import { optionalCatchUp, optionalOverlap } from "../schedules.ts";
+import { requiredCount, requiredMailNumber, requiredVersion } from "../upgrades.ts";
 import {
   anything,
   described,
@@ -38,6 +39,9 @@ const schemas: ReadonlyMap<ReadField, JsonSchema> = new Map<ReadField, JsonSchem
   [optionalText, nullable(text)],
   [optionalNumber, nullable({ type: "integer" })],
   [requiredNumber, { type: "integer" }],
+  [requiredVersion, { type: "integer", minimum: 1, maximum: 2 ** 31 - 1 }],
+  [requiredCount, { type: "integer", minimum: 0, maximum: 2 ** 31 - 1 }],
+  [requiredMailNumber, { type: "integer", minimum: 0 }],
   [requiredText, text],
   [optionalFlag, nullable(flag)],
   [someRunIds, { type: "array", items: uuid, minItems: 1, maxItems: mostRuns }],
