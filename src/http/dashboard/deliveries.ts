@@ -58,7 +58,7 @@ function badge(outcome: DeliveryView["outcome"]): Html {
   return html`<span class="badge ${moods[outcome] ?? "over"}">${outcome}</span>`;
 }
 
-async function deliveryPage({ client, param, root, caller }: DashboardVisit): Promise<Shown> {
+async function deliveryPage({ client, param, root, caller, seesStacks }: DashboardVisit): Promise<Shown> {
   const key = { webhook: param("name"), delivery: param("id") };
   const found = await client.within(({ calls }) => translated(() => calls.getDelivery(key)));
   if (found.outcome === "unknown") throw unknownDelivery(key.webhook, key.delivery);
@@ -73,7 +73,7 @@ ${reason === undefined ? "" : html`<div class="error"><p>${reason}</p></div>`}
 <h2>What it did</h2>${deeds.length === 0 ? html`<p class="quiet">nothing</p>` : html`<ul class="plain">${deeds.map(({ runId, outcome: start, signal }) => html`<li>${start === undefined ? "" : `start: ${start}. `}${signal === undefined ? "" : `signal: ${signal}. `}${runId === null ? "" : html`<a href="${root}runs/${runId}">${runId}</a>`}</li>`)}</ul>`}
 ${replays.length === 0 ? "" : html`<h2>Played again</h2><ul class="plain">${replays.map(({ by, reason: why, at }) => html`<li>${time(at)}${by === undefined ? "" : ` by ${by}`}${why === undefined ? "" : `: ${why}`}</li>`)}</ul>`}</section>
 ${caller.scopes.includes("admin") && headers !== undefined ? replayForm(action) : ""}
-<h2>Event</h2>${headers === undefined ? html`<p class="quiet">It is deleted: events are kept for a week.</p>` : html`${valueBox(event)}<h2>Headers</h2>${valueBox(headers)}`}`,
+<h2>Event</h2>${headers === undefined ? html`<p class="quiet">It is deleted: events are kept for a week.</p>` : html`${valueBox(event, seesStacks)}<h2>Headers</h2>${valueBox(headers, seesStacks)}`}`,
     news: [outcome, attempts, replays.length, deeds.length],
   };
 }

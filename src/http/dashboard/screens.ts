@@ -69,7 +69,7 @@ interface ScreenOptions {
 export function screens(terms: DashboardTerms, { title, signIn }: ScreenOptions): Screens {
   const { publicUrl, webhooks } = terms;
   const bySession: Authenticate = (request) => {
-    const session = sessionIn(request);
+    const session = sessionIn(request, publicUrl);
     const caller = session === undefined ? undefined : openSession(session, terms, Date.now());
     return caller ?? terms.authenticate(request);
   };
@@ -91,7 +91,7 @@ export function screens(terms: DashboardTerms, { title, signIn }: ScreenOptions)
       },
       showError: async (thrown, request) => {
         const error = shownError(thrown);
-        if (error.code === "unauthorized") return askToSignIn(request, path, signIn);
+        if (error.code === "unauthorized") return askToSignIn(request, path, { signIn, publicUrl });
         return await pageOf(errorShown(error), { ...frame, root: rootOf(path, request), path, caller: undefined });
       },
     }),
@@ -138,7 +138,11 @@ function rootOf(path: string, { url }: Request): string {
 }
 
 /** Sends the browser to the sign-in page, which leads back. A session that counts no more is taken away. */
-function askToSignIn(request: Request, path: string, signIn: string | undefined): Response {
+function askToSignIn(
+  request: Request,
+  path: string,
+  { signIn, publicUrl }: { readonly signIn: string | undefined; readonly publicUrl: string | undefined },
+): Response {
   const { pathname, search } = new URL(request.url);
   const steps = pathname.replace(/\/+$/, "").split("/");
   const here = path === "" ? "" : steps.slice(-path.split("/").length).join("/");
@@ -146,7 +150,7 @@ function askToSignIn(request: Request, path: string, signIn: string | undefined)
   const to = back === "" ? "" : `?${new URLSearchParams({ to: back })}`;
   const location = signIn ?? `${rootOf(path, request)}sign-in${to}`;
   const further: Record<string, string> = { location };
-  if (sessionIn(request) !== undefined) further["set-cookie"] = sessionCookie(request, "");
+  if (sessionIn(request, publicUrl) !== undefined) further["set-cookie"] = sessionCookie(request, publicUrl, "");
   return privately(new Response(null, { status: 303, headers: further }));
 }
 

@@ -5,7 +5,7 @@
  * for both. So a cookie that somebody has copied is worth nothing afterwards.
  *
  * The cookie's name begins with `__Host-`, so no other host and no page that came over http can set it. A browser keeps no such
- * cookie of `http://localhost`, so there it has another name.
+ * cookie of `http://localhost`, so there it has another name, unless `publicUrl` says that the world reaches the app elsewhere.
  */
 import { parse, serialize } from "hono/utils/cookie";
 import { v7 } from "uuid";
@@ -61,23 +61,33 @@ function contentOf(text: string): Readonly<Record<string, unknown>> | undefined 
   return isRecord(content) ? content : undefined;
 }
 
-/** The session that a request brings. */
-export function sessionIn(request: Request): string | undefined {
-  const { name } = cookieOf(request);
+/** The session that a request brings. `publicUrl`: the address at which the world reaches the app. */
+export function sessionIn(request: Request, publicUrl: string | undefined): string | undefined {
+  const { name } = cookieOf(request, publicUrl);
   return parse(request.headers.get("cookie") ?? "", name)[name];
 }
 
 /** The header `set-cookie` that keeps a session in the browser. An empty session takes it away. */
-export function sessionCookie(request: Request, session: string): string {
-  const { name, isSecure } = cookieOf(request);
+export function sessionCookie(request: Request, publicUrl: string | undefined, session: string): string {
+  const { name, isSecure } = cookieOf(request, publicUrl);
   const maxAge = session === "" ? 0 : lastsMs / 1_000;
   return serialize(name, session, { path: "/", httpOnly: true, secure: isSecure, sameSite: "Lax", maxAge });
 }
 
-function cookieOf({ url }: Request): { readonly name: string; readonly isSecure: boolean } {
-  const { protocol, hostname, port } = new URL(url);
-  const isOwnMachine = protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-  return isOwnMachine
-    ? { name: `layover-session-${port}`, isSecure: false }
+/**
+ * A proxy may ask for `http://localhost:3000` whatever the address that the browser has asked for (nginx does so by default). So
+ * the request alone does not say that the browser is on this machine.
+ */
+function cookieOf(
+  { url }: Request,
+  publicUrl: string | undefined,
+): { readonly name: string; readonly isSecure: boolean } {
+  return isOwnMachine(url) && (publicUrl === undefined || isOwnMachine(publicUrl))
+    ? { name: `layover-session-${new URL(url).port}`, isSecure: false }
     : { name: "__Host-layover-session", isSecure: true };
+}
+
+function isOwnMachine(url: string): boolean {
+  const { protocol, hostname = "" } = URL.parse(url) ?? {};
+  return protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }

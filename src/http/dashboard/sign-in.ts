@@ -39,7 +39,7 @@ export function signInRoutes(terms: DashboardTerms, { signInPage }: Screens): re
         const key = openApiKey(terms.secrets, optionalText(body, "key")?.trim() ?? "", terms);
         if (key === undefined) throw unknownKey();
         if (!key.scopes.includes("read")) throw cannotRead();
-        const cookie = sessionCookie(request, sealSession(key, terms, Date.now()));
+        const cookie = sessionCookie(request, publicUrl, sealSession(key, terms, Date.now()));
         const to = ownPath(optionalText(body, "to") ?? "");
         return privately(respondTo(request, { to }, { headers: { "set-cookie": cookie } }));
       },
@@ -51,7 +51,7 @@ export function signInRoutes(terms: DashboardTerms, { signInPage }: Screens): re
       answer: async ({ request, client }) => {
         checkWrite(request, publicUrl);
         await endSession(request, client, terms);
-        const cookie = sessionCookie(request, "");
+        const cookie = sessionCookie(request, publicUrl, "");
         return privately(respondTo(request, { to: "sign-in" }, { headers: { "set-cookie": cookie } }));
       },
       showError,
@@ -61,7 +61,7 @@ export function signInRoutes(terms: DashboardTerms, { signInPage }: Screens): re
 
 /** Ends the session for whoever has its cookie, also a copy of it. If that cannot be written down, the browser keeps it. */
 async function endSession(request: Request, client: Client, terms: DashboardTerms): Promise<void> {
-  const session = openSession(sessionIn(request) ?? "", terms, Date.now());
+  const session = openSession(sessionIn(request, terms.publicUrl) ?? "", terms, Date.now());
   if (session === undefined) return;
   const { sessionId, endsAt } = session;
   await client.within(({ calls }) => translated(() => calls.revokeKey({ keyId: sessionId, expiresAt: endsAt })));

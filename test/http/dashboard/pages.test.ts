@@ -1,5 +1,7 @@
 /** What the pages show, without a browser. */
 import { describe, expect, it } from "vitest";
+import { encode } from "../../../src/core/codec/codec.ts";
+import { StepError } from "../../../src/core/contract/user-errors.ts";
 import { carryOut } from "../../client/a-client.ts";
 import { testDatabase } from "../../postgres/database.ts";
 import { aKey, anything, bare, order } from "../an-app.ts";
@@ -62,6 +64,36 @@ describe("the list of runs", () => {
   });
 });
 
+describe("what a run says of itself", () => {
+  it("is shown as JSON, whatever its keys, in the list and on the run's page, and is news", async () => {
+    const dashboard = aDashboard(database.query);
+    const { client, open, signIn } = dashboard;
+    const cookie = await signIn();
+    const { runId } = await client.start(bare);
+    const say = async (status: unknown) =>
+      await database.pool.query("update layover.run_state set custom_status = $2 where run_id = $1", [
+        runId,
+        encode(status),
+      ]);
+    const news: unknown[] = [];
+    for (const [status, text] of [
+      [{ toString: 1 }, "{&quot;toString&quot;:1}"],
+      [{ done: 3 }, "{&quot;done&quot;:3}"],
+      [{ done: 4 }, "{&quot;done&quot;:4}"],
+      ["on its way", "on its way"],
+    ] as const) {
+      await say(status);
+      for (const path of ["?workflow=bare", `runs/${runId}`]) {
+        const page = await open(cookie, path);
+        expect([path, page.status]).toEqual([path, 200]);
+        expect(await page.text()).toContain(text);
+        news.push(page.headers.get("x-layover-news"));
+      }
+    }
+    expect(new Set(news).size).toBe(8);
+  });
+});
+
 describe("the page of a run", () => {
   it("draws its timeline to scale, with branches inside their scope", async () => {
     const dashboard = aDashboard(database.query);
@@ -120,6 +152,52 @@ describe("the page of a run", () => {
     const reader = await shown(dashboard, `runs/${runId}`, aReadersKey());
     expect(reader).toContain("TypeError");
     expect(reader).not.toMatch(/secret-file|other-file/);
+  });
+
+  it("shows stacks within values to whom has the scope admin, and to nobody else, on each page", async () => {
+    const dashboard = aDashboard(database.query);
+    const { client, calls } = dashboard;
+    const declined = (file: string) =>
+      new StepError({
+        step: "charge",
+        attempts: 1,
+        cause: { name: "Error", message: "declined", stack: `at ${file}.ts`, data: { of: file } },
+      });
+    const settled = (file: string) => [{ status: "rejected", reason: declined(file) }];
+    const { runId } = await client.start(anything, settled("input"));
+    await carryOut(calls, { runId, workflow: "anything" }, { completed: settled("result") });
+    await database.pool.query(
+      `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+         values ($1, 0, 1, 'step', 'charge', 1, false, now(), $2)`,
+      [runId, encode(settled("record"))],
+    );
+    await database.pool.query("update layover.run_state set last_position = 1, custom_status = $2 where run_id = $1", [
+      runId,
+      encode(new Error("", { cause: { name: "E", message: "", stack: "at s.ts" } })),
+    ]);
+    const failed = await client.start(bare);
+    await carryOut(
+      calls,
+      { runId: failed.runId, workflow: "bare" },
+      {
+        failed: { name: "Error", message: "no", data: settled("data") },
+      },
+    );
+    for (const [path, files] of [
+      [`runs/${runId}`, ["s", "input", "record", "result"]],
+      [`?id=${runId}&workflow=anything`, ["s"]],
+      [`runs/${runId}/values/input`, ["input"]],
+      [`runs/${runId}/values/result`, ["result"]],
+      [`runs/${runId}/records/1`, ["record"]],
+      [`runs/${failed.runId}`, ["data"]],
+    ] as const) {
+      const [admin, reader] = [await shown(dashboard, path), await shown(dashboard, path, aReadersKey())];
+      for (const file of files) {
+        expect(admin, path).toContain(`at ${file}.ts`);
+        expect(reader, path).not.toContain(`at ${file}.ts`);
+        expect(reader, path).toContain(file === "s" ? "cause" : `&quot;of&quot;: &quot;${file}&quot;`);
+      }
+    }
   });
 
   it("does once what a form sends twice", async () => {

@@ -5,7 +5,7 @@ import { Secrets } from "../../../src/http/secrets.ts";
 import { namespace, secrets } from "../../client/a-client.ts";
 import { testDatabase } from "../../postgres/database.ts";
 import { aKey, bare, json } from "../an-app.ts";
-import { aDashboard, aReadersKey, origin, posted } from "./a-dashboard.ts";
+import { aDashboard, aReadersKey, origin, own, posted } from "./a-dashboard.ts";
 
 const database = testDatabase();
 const hourMs = 60 * 60 * 1_000;
@@ -235,16 +235,33 @@ describe("the dashboard", () => {
   });
 
   it("sets a cookie over http on one's own machine alone, where browsers keep no other", async () => {
-    const { app } = aDashboard(database.query);
     const headers = { "sec-fetch-site": "same-origin" };
-    for (const [url, cookie] of [
-      ["http://localhost:3000", /^layover-session-3000=.*HttpOnly; SameSite=Lax$/],
-      ["http://127.0.0.1:3000", /^layover-session-3000=/],
-      ["http://shop.example", /^__Host-layover-session=.*Secure/],
-      ["http://localhost.evil.example", /^__Host-layover-session=.*Secure/],
-    ] as const) {
-      const answer = await app.request(`${url}/dashboard/sign-in`, posted({ key: aKey() }, headers));
-      expect(answer.headers.get("set-cookie"), url).toMatch(cookie);
+    for (const publicUrl of [undefined, "http://localhost:3000/layover"]) {
+      const { app } = aDashboard(database.query, { publicUrl });
+      for (const [url, cookie] of [
+        ["http://localhost:3000", /^layover-session-3000=.*HttpOnly; SameSite=Lax$/],
+        ["http://127.0.0.1:3000", /^layover-session-3000=/],
+        ["http://shop.example", /^__Host-layover-session=.*Secure/],
+        ["http://localhost.evil.example", /^__Host-layover-session=.*Secure/],
+      ] as const) {
+        const answer = await app.request(`${url}/dashboard/sign-in`, posted({ key: aKey() }, headers));
+        expect(answer.headers.get("set-cookie"), url).toMatch(cookie);
+      }
     }
+  });
+
+  it("sets a secure cookie behind a proxy that asks for localhost, and takes it there", async () => {
+    const { app } = aDashboard(database.query, { publicUrl: "https://shop.example/layover" });
+    const root = "http://localhost:3000/dashboard"; // as `proxy_pass http://localhost:3000` of nginx asks
+    const signedIn = await app.request(`${root}/sign-in`, posted({ key: aKey() }));
+    const set = signedIn.headers.get("set-cookie") ?? "";
+    expect(set).toMatch(/^__Host-layover-session=.*; Secure; SameSite=Lax$/);
+    const [cookie = ""] = set.split(";");
+    expect((await app.request(`${root}/`, { headers: { cookie } })).status).toBe(200);
+    const damaged = await app.request(`${root}/`, { headers: { cookie: `${cookie}x` } });
+    expect(damaged.headers.get("set-cookie")).toMatch(/^__Host-layover-session=; Max-Age=0;.*Secure/);
+    const signedOut = await app.request(`${root}/sign-out`, posted({}, { ...own, cookie }));
+    expect(signedOut.headers.get("set-cookie")).toMatch(/^__Host-layover-session=; Max-Age=0;.*Secure/);
+    expect((await app.request(`${root}/`, { headers: { cookie } })).status).toBe(303);
   });
 });

@@ -3,15 +3,15 @@ import { html } from "hono/html";
 import type { HistoryView } from "../../../client/history-view.ts";
 import { isOver, type RunView } from "../../../client/run-view.ts";
 import { failedUndosIn } from "../../../client/undo-view.ts";
-import type { Html } from "../screens.ts";
+import type { DashboardVisit, Html } from "../screens.ts";
 import { age, lasting, time } from "../times.ts";
 import { briefly, counted, errorLine, errorValueBox, statusBadge } from "../values.ts";
 
-export function heading(run: RunView, root: string): Html {
+export function heading(run: RunView, { root, seesStacks }: Pick<DashboardVisit, "root" | "seesStacks">): Html {
   const { workflow, version, runId, id, status, tags, createdAt, endedAt, timeoutAt, undos, pausedAt, interrupted } =
     run;
   const untaken = Object.entries(run.untaken).map(([name, count]) => `${count} × ${name}`);
-  const said = briefly(run.customStatus, 500);
+  const said = briefly(run.customStatus, seesStacks, 500);
   const isTimed = timeoutAt !== undefined && !isOver(status);
   const fact = (name: string, value: Html | string | undefined) =>
     value === undefined || value === "" ? "" : html`<dt>${name}</dt><dd>${value}</dd>`;

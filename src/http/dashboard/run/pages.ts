@@ -7,7 +7,7 @@ import { queryNumber } from "../../fields.ts";
 import type { Route } from "../../route.ts";
 import type { DashboardTerms } from "../mount.ts";
 import type { DashboardVisit, Html, Screens, Shown } from "../screens.ts";
-import { valueBox } from "../values.ts";
+import { textOf, valueBox } from "../values.ts";
 import { actsOf } from "./acts.ts";
 import { epochsOf, heading, operationsOf, reasonsOf } from "./facts.ts";
 import { recordValue, timeline } from "./timeline.ts";
@@ -34,24 +34,28 @@ async function runPage(visit: DashboardVisit, terms: DashboardTerms): Promise<Sh
   const { workflow, id } = run;
   return {
     title: `${workflow} ${id ?? run.runId.slice(-12)}`,
-    content: html`<section id="state" data-live>${heading(run, root)}${reasonsOf(run, seesStacks)}</section>
+    content: html`<section id="state" data-live>${heading(run, visit)}${reasonsOf(run, seesStacks)}</section>
 <section id="acts" data-live aria-label="What you may do">${actsOf(run, history, visit, terms)}</section>
 <section id="history" data-live><h2>Timeline</h2>
 ${pager(run, history, after)}
 <div class="panel">${timeline(run, history, { root, seesStacks, nowMs })}</div>
 </section>
-<section id="values" data-live><h2>Input</h2>${valueBox(run.input, `${root}runs/${run.runId}/values/input`)}
-${run.status === "completed" ? html`<h2>Result</h2>${valueBox(run.result, `${root}runs/${run.runId}/values/result`)}` : ""}</section>
+<section id="values" data-live><h2>Input</h2>${valueBox(run.input, seesStacks, `${root}runs/${run.runId}/values/input`)}
+${run.status === "completed" ? html`<h2>Result</h2>${valueBox(run.result, seesStacks, `${root}runs/${run.runId}/values/result`)}` : ""}</section>
 <section id="past" data-live>${epochsOf(run, history)}${operationsOf(history)}</section>`,
-    news: newsOf(run, history),
+    news: newsOf(run, history, seesStacks),
   };
 }
 
 /** What is new to somebody who looks. The times at which the scheduler looks are not. */
-function newsOf(run: RunView, { attemptCount, pending, operations, epoch, epochs }: HistoryView): unknown {
+function newsOf(
+  run: RunView,
+  { attemptCount, pending, operations, epoch, epochs }: HistoryView,
+  seesStacks: boolean,
+): unknown {
   const { status, records, blocked, pausedAt, setback, untaken, undos, interrupted, endedAt } = run;
   const waits = pending.map(({ path, occurrence, kind, attempts }) => [path, occurrence, kind, attempts]);
-  const said = String(run.customStatus);
+  const said = textOf(run.customStatus, seesStacks);
   return [
     status,
     records,
@@ -102,7 +106,7 @@ async function recordPage({ client, param, query, root, seesStacks }: DashboardV
   };
 }
 
-async function valuePage({ client, param, root }: DashboardVisit): Promise<Shown> {
+async function valuePage({ client, param, root, seesStacks }: DashboardVisit): Promise<Shown> {
   const run = await client.get(param("id"));
   const which = param("value");
   if (which !== "input" && which !== "result") throw nothingThere("a run has an input and a result");
@@ -110,7 +114,7 @@ async function valuePage({ client, param, root }: DashboardVisit): Promise<Shown
   const value = which === "input" ? run.input : isOver(run.status) ? run.result : undefined;
   return {
     title,
-    content: html`<h1>${title}</h1><p><a href="${root}runs/${run.runId}">Back to the run</a></p>${valueBox(value)}`,
+    content: html`<h1>${title}</h1><p><a href="${root}runs/${run.runId}">Back to the run</a></p>${valueBox(value, seesStacks)}`,
   };
 }
 

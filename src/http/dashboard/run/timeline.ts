@@ -85,13 +85,13 @@ ${beganAt === undefined ? "" : html`<dt>Began</dt><dd>${time(beganAt)}</dd>`}
 ${isGiven ? html`<dt>Given by</dt><dd>${givenBy ?? "somebody"}</dd>` : ""}
 ${childRunId === undefined ? "" : html`<dt>Run</dt><dd><a href="${root}runs/${childRunId}">${childRunId}</a></dd>`}
 </dl>
-${record.hasTimedOut ? "" : kind === "ending" ? ending(value, seesStacks) : isFailure || kind === "closing" ? errorValueBox(isErrorValue(value) ? value : undefined, seesStacks) : kind === "sleep" ? "" : valueBox(value, whole)}`;
+${record.hasTimedOut ? "" : kind === "ending" ? ending(value, seesStacks) : isFailure || kind === "closing" ? errorValueBox(isErrorValue(value) ? value : undefined, seesStacks) : kind === "sleep" ? "" : valueBox(value, seesStacks, whole)}`;
 }
 
 /** A record in full, on a page of its own. */
 export function recordValue({ kind, value, isFailure }: RecordView, seesStacks: boolean): Html {
   if (kind === "ending") return ending(value, seesStacks);
-  return isFailure ? errorValueBox(isErrorValue(value) ? value : undefined, seesStacks) : valueBox(value);
+  return isFailure ? errorValueBox(isErrorValue(value) ? value : undefined, seesStacks) : valueBox(value, seesStacks);
 }
 
 function ending(value: unknown, seesStacks: boolean): Html {

@@ -6,13 +6,16 @@ import type { Route } from "../../route.ts";
 import type { DashboardTerms } from "../mount.ts";
 import { type DashboardVisit, errorBox, type Html, type Screens, type Shown } from "../screens.ts";
 import { age, time } from "../times.ts";
-import { remark, statusBadge } from "../values.ts";
+import { remark, statusBadge, textOf } from "../values.ts";
 import { Asked, filterForm } from "./filter-form.ts";
 import { type FoundRuns, findRuns } from "./find-runs.ts";
 
+/** What the rows of the list need of the visit. */
+type Seen = Pick<DashboardVisit, "root" | "seesStacks">;
+
 export function runsPage({ contracts }: DashboardTerms, { page }: Screens): Route {
   const show = async (visit: DashboardVisit): Promise<Shown> => {
-    const { client, query } = visit;
+    const { client, query, root, seesStacks } = visit;
     const asked = new Asked(query);
     const cursor = query.get("cursor") ?? undefined;
     const form = filterForm(asked, contracts);
@@ -20,12 +23,12 @@ export function runsPage({ contracts }: DashboardTerms, { page }: Screens): Rout
       const found = await findRuns(client, asked, contracts, cursor);
       return {
         title: "Runs",
-        content: html`<h1>Runs</h1>${form}<section id="runs" data-live>${list(found, asked, { from: cursor, root: visit.root })}</section>`,
+        content: html`<h1>Runs</h1>${form}<section id="runs" data-live>${list(found, asked, { from: cursor, root, seesStacks })}</section>`,
         news: found.runs.map(({ runId, status, records, customStatus }) => [
           runId,
           status,
           records,
-          String(customStatus),
+          textOf(customStatus, seesStacks),
         ]),
       };
     } catch (error) {
@@ -44,13 +47,13 @@ function isOfTheFilter({ code }: LayoverError): boolean {
 function list(
   { runs, count, cursor, lookedBackTo }: FoundRuns,
   asked: Asked,
-  { from, root }: { readonly from: string | undefined; readonly root: string },
+  { from, ...seen }: { readonly from: string | undefined } & Seen,
 ): Html {
   const counted = count === undefined ? "" : `${count} ${count === "1" ? "run" : "runs"}`;
   return html`<p class="count"><strong>${counted}</strong>${asked.isFiltered ? " of this filter" : ""}${
     lookedBackTo === undefined ? "" : html`. This page has looked at runs back to ${time(lookedBackTo)}`
   }</p>
-${runs.length === 0 ? html`<p class="none">${nothing(asked, cursor)}</p>` : html`<ul class="runs">${runs.map((run) => runRow(run, root))}</ul>`}
+${runs.length === 0 ? html`<p class="none">${nothing(asked, cursor)}</p>` : html`<ul class="runs">${runs.map((run) => runRow(run, seen))}</ul>`}
 <nav class="pager" aria-label="Pages of the list">
 ${from === undefined ? "" : html`<a class="button" href="${asked.link({})}">Newest</a>`}
 ${cursor === undefined ? "" : html`<a class="button" href="${asked.link({ cursor })}">${lookedBackTo === undefined ? "Older" : "Look further back"}</a>`}
@@ -62,9 +65,8 @@ function nothing(asked: Asked, cursor: string | undefined): string {
   return asked.isFiltered ? "There is no such run." : "There is no run yet. Start one on the page Workflows.";
 }
 
-/** One run of a list. `root`: the way to the dashboard's root. */
-function runRow(run: RunView, root: string): Html {
+function runRow(run: RunView, { root, seesStacks }: Seen): Html {
   const { runId, workflow, version, id, status, createdAt } = run;
   return html`<li><a href="${root}runs/${runId}"><span class="workflow">${workflow}@${version}</span> <span class="id">${id ?? `…${runId.slice(-12)}`}</span></a>
-${statusBadge(status)} <span class="age">${age(createdAt)}</span> <span class="remark">${remark(run)}</span></li>`;
+${statusBadge(status)} <span class="age">${age(createdAt)}</span> <span class="remark">${remark(run, seesStacks)}</span></li>`;
 }
