@@ -60,13 +60,14 @@ describeSomePostgres(
       expect(await sweep()).toMatchObject({ keys: ["a"] });
     });
 
-    test("of a copy of the database are not deleted, until somebody adopts it", async () => {
+    test("of a copy of the database are neither put nor deleted, until somebody adopts it", async () => {
       await hold(randomUUID(), "a");
       await stage.clock.set(noon + hour);
       await stage.onlooker.call("adopt_environment", { namespace, environment: "test", endpoint: "here/db" });
       for (const call of [
         () => sweep(stage.onlooker, { endpoint: "there/db" }),
         () => forget(["a"], { endpoint: "there/db" }),
+        () => stage.onlooker.call("hold_values", { namespace, endpoint: "there/db", values: [] }),
       ])
         await expect(call()).rejects.toMatchObject({ code: "LO010" });
       expect((await sweep(stage.onlooker, { endpoint: "here/db" })).keys).toEqual(["a"]);

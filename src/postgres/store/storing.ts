@@ -39,7 +39,14 @@ interface Outgoing extends Held {
   readonly value: Uint8Array<ArrayBuffer>;
 }
 
-type Named = { readonly namespace: string };
+/** A call, with the fields by which the database knows its sender. */
+interface Named {
+  readonly namespace: string;
+  readonly endpoint?: string;
+  readonly environment?: string;
+  readonly keyId?: string;
+  readonly sessionId?: string;
+}
 
 export class Storing implements Sealing {
   readonly store: LargeValues;
@@ -69,7 +76,9 @@ export class Storing implements Sealing {
     if (outgoing.length === 0) return sealed;
     const values: Held[] = outgoing.map(({ runId, key, bytes }) => ({ runId, key, bytes }));
     const lateMs = "commitWithinMs" in call ? call.commitWithinMs : undefined;
-    const held = { namespace: call.namespace, values, lateMs };
+    // Whoever may not send the call puts nothing into the store either.
+    const { namespace, endpoint, environment, keyId, sessionId } = call;
+    const held = { namespace, endpoint, environment, keyId, sessionId, values, lateMs };
     await query("select layover.hold_values($1) as answer", [JSON.stringify(held)]);
     await Promise.all(outgoing.map(({ key, value }) => keeper.put(key, value)));
     return stored;

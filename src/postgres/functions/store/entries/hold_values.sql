@@ -5,6 +5,10 @@ create or replace function layover.hold_values(p jsonb) returns json
 language plpgsql volatile as $$
 begin
   perform layover.check_isolation();
+  perform layover.check_environment(p);
+  if p ? 'keyId' then
+    perform layover.check_key(p);
+  end if;
   insert into layover.stored_value (namespace, key, run_id, bytes, look_at)
     select p->>'namespace', q->>'key', (q->>'runId')::uuid, (q->>'bytes')::bigint,
         layover.now() + interval '1 hour' + coalesce((p->>'lateMs')::bigint, 0) * interval '1 millisecond'
