@@ -20,6 +20,7 @@ export const errorCodes = {
   /** A callback that is not known. A malformed or forged token gets the same code, so a stranger learns nothing. */
   unknown_callback: 404,
   method_not_allowed: 405,
+  body_too_slow: 408,
   run_over: 409,
   /** The run is in no state for this operation. */
   not_applicable: 409,

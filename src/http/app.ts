@@ -14,14 +14,15 @@ import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkNamespace } from "../core/names.ts";
 import { type Authenticate, authorize, byApiKey } from "./access.ts";
-import { BodyBudget } from "./body-budget.ts";
+import { holdingBody } from "./body-budget.ts";
 import { Contracts } from "./contracts.ts";
 import type { MountDashboard } from "./dashboard/mount.ts";
-import { Lane } from "./lane.ts";
+import { inLane } from "./lane.ts";
 import type { MountOpenApi } from "./openapi/mount.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import { newRemembered, type Remembered } from "./remembered.ts";
 import { readWake, wakePath } from "./ring.ts";
+import { newRooms, type Rooms } from "./room.ts";
 import type { Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import type { Secrets } from "./secrets.ts";
@@ -38,8 +39,8 @@ export interface AppOptions {
   /** Finds out who calls. Default: whoever has an API key (see api-key.ts). */
   readonly authenticate?: Authenticate | undefined;
   readonly limits?: Partial<Limits> | undefined;
-  /** How many bytes of bodies are held in memory at once. Default: 32 MiB. */
-  readonly bodyBytes?: number | undefined;
+  /** The rooms of this process, with its clock. Default: rooms for this app alone. */
+  readonly rooms?: Rooms | undefined;
   /** Makes the routes of webhooks. Default: there are none. */
   readonly webhooks?: MountWebhooks | undefined;
   /** Makes the pages of the dashboard. Default: there is none. */
@@ -54,20 +55,12 @@ export interface AppOptions {
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
   readonly isClosing?: (() => boolean) | undefined;
-  /** The time by the host's clock, in epoch milliseconds. Default: `Date.now`. */
-  readonly now?: (() => number) | undefined;
   /** Is told of every error that is not the caller's. */
   readonly onError: (error: unknown, request: Request) => void;
 }
 
 /** How many bytes a body may have besides the value in it. */
 const slackBytes = 64 * 1024;
-
-/** How many lists and histories are read at once. A pool of node-postgres has ten connections by default. */
-const mostHeavy = 3;
-
-/** The default limit: some 30 bodies, each with the largest value that can be stored. */
-const mostBodyBytes = 32 * 1024 * 1024;
 
 /** @throws LayoverError `invalid_name`, for the namespace */
 export function createApp(options: AppOptions): Hono {
@@ -88,8 +81,7 @@ export function createApp(options: AppOptions): Hono {
     ...(options.dashboard?.({ ...given, environment, publicUrl, authenticate, contracts, webhooks }) ?? []),
   ];
 
-  const heavy = new Lane(mostHeavy);
-  const bodies = new BodyBudget(options.bodyBytes ?? mostBodyBytes);
+  const { heavy, bodies } = options.rooms ?? newRooms();
   const { revokedKeys } = remembered;
 
   const visited = async (route: Route, { req }: Context): Promise<Response> => {
@@ -112,8 +104,9 @@ export function createApp(options: AppOptions): Hono {
         caller?.keyId === undefined
           ? answer(client)
           : byKey(caller.keyId, caller.sessionId, { client, revokedKeys, answer });
-      if (route.isHeavy) return await heavy.run(answered, request.signal);
-      return await bodies.hold(request, maxBytes, answered);
+      return await holdingBody(request, { bodies, isKnown: caller !== undefined }, () =>
+        route.isHeavy ? inLane(heavy, answered, request.signal) : answered(),
+      );
     } catch (error) {
       const isOurs = statusOf(shownError(error)) >= 500 && !request.signal.aborted;
       if (isOurs) onError(error, request);
@@ -124,7 +117,7 @@ export function createApp(options: AppOptions): Hono {
   const app = new TinyHono();
   app.post(wakePath, async ({ req: { raw: request } }) => {
     try {
-      await client.ring(await readWake(request, { secrets: options.secrets, namespace, nowMs: options.now?.() }));
+      await client.ring(await readWake(request, { secrets: options.secrets, namespace, nowMs: bodies.host.now() }));
       return new Response(null, { status: 204 });
     } catch (error) {
       const shown = shownError(error);

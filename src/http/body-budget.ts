@@ -1,45 +1,53 @@
 /**
- * Limits how many bytes of bodies are in memory at once. While a request is answered, its body is there several times:
- * as bytes, as text and as the value. Without the limit, 200 requests of 1 MiB each took 600 MB, and a small process
- * ended.
+ * Limits how many bytes of bodies are in memory at once, and how long one may take to come. While a request is answered,
+ * its body is there several times: as bytes, as text and as the value. Without the limit, 200 requests of 1 MiB each took
+ * 600 MB, and a small process ended. Bytes count as they come, whatever length the sender has announced. So a sender that is
+ * slow keeps no room from others.
  */
 import { LayoverError } from "../core/errors.ts";
+import type { HostClock } from "../core/ports.ts";
+import { hostClock } from "../postgres/host-clock.ts";
+import type { Room } from "./room.ts";
 
-export class BodyBudget {
-  readonly #mostBytes: number;
-  #held = 0;
+/** How the body of one request is read. */
+export interface Intake {
+  readonly host: HostClock;
+  /** How long it may take. */
+  readonly ms: number;
+  /** Notes how many bytes are there by now. @throws LayoverError `busy` */
+  note(size: number): void;
+}
 
-  /** @param mostBytes how many bytes of bodies may be held at once */
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
-  }
+/** How long a body may take whose sender has no key. A webhook's sender is verified by the whole body. */
+const strangerMs = 10_000;
 
-  /**
-   * Answers the request if there is room for its body, and holds the room until the answer is there. A body of unknown
-   * length takes the room of the longest one, `longest`. A request always has room if it is the only one.
-   *
-   * @throws LayoverError `busy`
-   */
-  async hold<Result>(request: Request, longest: number, answer: () => Promise<Result>): Promise<Result> {
-    const size = Math.min(announced(request) ?? longest, longest * longestEscape);
-    if (this.#held > 0 && this.#held + size > this.#mostBytes) throw busy(this.#mostBytes);
-    this.#held += size;
-    try {
-      return await answer();
-    } finally {
-      this.#held -= size;
-    }
+/** The same where the caller has an API key. */
+const knownMs = 60_000;
+
+const intakes = new WeakMap<Request, Intake>();
+
+/** Answers the request, and holds the room for its body until the answer is there. `isKnown`: its caller has an API key. */
+export async function holdingBody<Result>(
+  request: Request,
+  { bodies, isKnown }: { readonly bodies: Room; readonly isKnown: boolean },
+  answer: () => Promise<Result>,
+): Promise<Result> {
+  const body = {};
+  const ms = isKnown ? knownMs : strangerMs;
+  const note = (size: number) => {
+    if (!bodies.take(body, size, ms)) throw busy(bodies.most);
+  };
+  intakes.set(request, { host: bodies.host, ms, note });
+  try {
+    return await answer();
+  } finally {
+    bodies.leave(body);
   }
 }
 
-/** How many bytes of a form one byte of its content may take (`%7B`). A longer form is refused before it is read. */
-const longestEscape = 3;
-
-/** How many bytes are to come. Undefined: the request does not say. */
-function announced({ method, headers }: Request): number | undefined {
-  if (method === "GET" || method === "HEAD") return 0;
-  const length = headers.get("content-length");
-  return length !== null && /^\d+$/.test(length) ? Number(length) : undefined;
+/** How to read this body. What a deployment sends to itself is small, and takes no room. */
+export function intakeOf(request: Request): Intake {
+  return intakes.get(request) ?? { host: hostClock, ms: strangerMs, note: () => {} };
 }
 
 function busy(limit: number): LayoverError {

@@ -5,6 +5,8 @@ import { isJson, mediaType, valueType } from "../client/over-http/media-type.ts"
 import { decode } from "../core/codec/codec.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
+import { within } from "../core/waits.ts";
+import { intakeOf } from "./body-budget.ts";
 
 const form = "application/x-www-form-urlencoded";
 
@@ -107,23 +109,34 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
-/** Reads the body as it came. @throws LayoverError `body_too_large`, `invalid_request` */
+/** Reads the body as it came. @throws LayoverError `body_too_large`, `body_too_slow`, `busy`, `invalid_request` */
 export async function readBytes(request: Request, maxBytes: number): Promise<ArrayBuffer> {
   const announced = Number(request.headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes, announced);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  const { host, ms, note } = intakeOf(request);
+  const reader = request.body?.getReader();
   let size = 0;
-  try {
-    for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength;
-      if (size > maxBytes) break;
-      chunks.push(chunk);
+  // A chunk may be a single byte, and an array of its own would take a hundred.
+  let bytes = new ArrayBuffer(0);
+  const readAll = async () => {
+    for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
+      const begin = size;
+      size += next.value.byteLength;
+      if (size > maxBytes) throw tooLarge(maxBytes, size);
+      note(size);
+      if (size > bytes.byteLength) bytes = bytes.transfer(Math.max(size, 2 * bytes.byteLength));
+      new Uint8Array(bytes).set(next.value, begin);
     }
+  };
+  try {
+    await within(host, ms, readAll(), () => tooSlow(ms));
   } catch (cause) {
+    if (cause instanceof LayoverError) throw cause;
     throw new LayoverError("invalid_request", "the body broke off", { hint: "Send the request again.", cause });
+  } finally {
+    reader?.cancel().catch(() => {});
   }
-  if (size > maxBytes) throw tooLarge(maxBytes, size);
-  return await new Blob(chunks).arrayBuffer();
+  return bytes.transfer(size);
 }
 
 function tooManyFields(): LayoverError {
@@ -136,6 +149,13 @@ function tooManyFields(): LayoverError {
 function unsupported(given: string, wanted: string): LayoverError {
   return new LayoverError("unsupported_media_type", `the body came as ${given.slice(0, 100)}, not as ${wanted}`, {
     hint: `Send it with the header \`content-type: ${wanted === "UTF-8" ? "application/json" : wanted}\`.`,
+  });
+}
+
+function tooSlow(ms: number): LayoverError {
+  return new LayoverError("body_too_slow", `the body took longer than ${ms / 1_000} s to come`, {
+    hint: "Send the request again, with its body at once.",
+    details: { ms },
   });
 }
 

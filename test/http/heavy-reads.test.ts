@@ -2,13 +2,15 @@
 import { setImmediate as rest } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
+import { newRooms } from "../../src/http/room.ts";
 import { testDatabase } from "../postgres/database.ts";
+import { aTurnedHost } from "./a-slow-body.ts";
 import { anApp, authorized, json } from "./an-app.ts";
 
 const database = testDatabase();
 
 /** An app whose lists are answered by the database only when the test opens the gate. */
-function aSlowList() {
+function aSlowList(rooms = newRooms()) {
   const gate = Promise.withResolvers<void>();
   const wrapQuery = (query: Query): Query =>
     Object.assign(
@@ -18,7 +20,7 @@ function aSlowList() {
       },
       { endpoint: query.endpoint },
     );
-  const { app, statements } = anApp(database.query, {}, { wrapQuery });
+  const { app, statements } = anApp(database.query, { rooms }, { wrapQuery });
   const lists = () => statements.filter((text) => text.includes("list_runs")).length;
   return { app, lists, open: () => gate.resolve() };
 }
@@ -52,4 +54,20 @@ it("does not ask the database for a client that has left the line", async () => 
   open();
   expect((await Promise.all([...first, last])).map(({ status }) => status)).toEqual(Array(4).fill(200));
   expect(lists()).toBe(4);
+});
+
+it("gives the place of a list to another one after a minute, since nobody may tell of its end", async () => {
+  const { host, pass } = aTurnedHost();
+  const { app, lists, open } = aSlowList(newRooms(host));
+  await app.request("/v1/workflows/bare/runs", json({}));
+  const answers = Array.from({ length: 4 }, () => app.request("/v1/runs", { headers: authorized }));
+  await settled();
+  pass(59_999);
+  await settled();
+  expect(lists()).toBe(3);
+  pass(25);
+  await settled();
+  expect(lists()).toBe(4);
+  open();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(4).fill(200));
 });

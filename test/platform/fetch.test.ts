@@ -3,6 +3,7 @@ import { workflow } from "layover";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { Secrets } from "../../src/http/secrets.ts";
+import { aSlowBody, slowly } from "../http/a-slow-body.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { authorized } from "./a-worker.ts";
 import { appUrl, PlayedFetch, type PlayedFetchOptions } from "./played-fetch.ts";
@@ -210,4 +211,37 @@ test("a ring that the alarm has not signed is refused before any statement", asy
     expect((await played.handle(request)).status).toBe(401);
   }
   expect(played.take().statements).toEqual([]);
+});
+
+test("all requests of a process share the room for bodies, and get it back from bodies that do not end", async () => {
+  const played = await begin();
+  const path = `${appUrl}/v1/workflows/chain/runs`;
+  const slow = Array.from({ length: 33 }, aSlowBody);
+  const answers = slow.map((body) => {
+    body.send(1_000_000);
+    return played.handle(new Request(path, slowly(body, authorized)));
+  });
+  const late = aSlowBody();
+  late.send(1_000_000, '{"input":1}');
+  late.end();
+  await played.pass(20);
+  const refused = played.handle(new Request(path, slowly(late, authorized)));
+  await played.pass(20);
+  expect((await refused).status).toBe(503);
+  await played.pass(minuteMs);
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(33).fill(408));
+  expect(await played.start("chain", 1)).toMatch(/^[\w-]{36}$/);
+});
+
+test("all requests of a process share the three places for lists", async () => {
+  const played = await begin();
+  await played.start("chain", 0);
+  await played.pass(2_000);
+  played.take();
+  const list = () => played.handle(new Request(`${appUrl}/v1/runs`, { headers: authorized }));
+  const answers = Array.from({ length: 7 }, list);
+  await played.pass(19);
+  expect(countsOf(played.statements)).toEqual({ list_runs: 3 });
+  await played.pass(5_000);
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(7).fill(200));
 });

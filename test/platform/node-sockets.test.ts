@@ -1,8 +1,12 @@
 /** What a server of Node's does with requests that no HTTP library would send, on real sockets. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { newRooms } from "../../src/http/room.ts";
 import { type NodeServer, serve } from "../../src/platform/node/index.ts";
+import { closeAtOnce, listen, newServer } from "../../src/platform/node/listener.ts";
+import { aTurnedHost } from "../http/a-slow-body.ts";
+import { anApp, authorized } from "../http/an-app.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
@@ -72,6 +76,22 @@ describe("a server of Node's", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     pour();
     await closed;
+  });
+
+  test("answers a body that never ends with 408, and closes the connection", async () => {
+    const { host, pass } = aTurnedHost();
+    const { app } = anApp(database.query, { rooms: newRooms(host) });
+    const slow = newServer(async (request) => await app.fetch(request));
+    const socket = connect(await listen(slow, 0, "localhost"), "localhost").setEncoding("utf8");
+    onTestFinished(() => closeAtOnce(slow));
+    const head = `POST /v1/workflows/bare/runs HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorized.authorization}`;
+    socket.write(`${head}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`);
+    await expect.poll(() => host.next).toBe(60_000);
+    pass(60_000);
+    let answer = "";
+    for await (const text of socket) answer += text;
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(answer).toContain('"code":"body_too_slow"');
   });
 
   test("answers a problem document at every path, under its prefix and beside it", async () => {

@@ -1,9 +1,10 @@
 import { Response } from "miniflare";
 import { expect, test } from "vitest";
+import { aSlowBody, type SlowBody, slowly } from "../http/a-slow-body.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { answered, refused } from "../postgres/neon-endpoint.ts";
 import { type AWorker, authorized, bundled } from "./a-worker.ts";
-import { aStage, completed, linksBy } from "./worker-stage.ts";
+import { aStage, completed, linksBy, patiently } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -334,4 +335,37 @@ test("a cron trigger that cannot do its work fails, and the next one does it", a
   stage.endpoint.next(refused(400, JSON.stringify(denied)), refused(400, JSON.stringify(denied)));
   expect(await worker.ring()).toBe("exception");
   expect(await worker.ring()).toBe("ok");
+});
+
+test("all requests of an isolate share the room for bodies", async () => {
+  const worker = await stage.begin();
+  const post = (body: SlowBody) => fetch(`${worker.url}/v1/workflows/still/runs`, slowly(body, authorized));
+  const whole = () => {
+    const body = aSlowBody();
+    body.send(1_000_000, "{}");
+    body.end();
+    return body;
+  };
+  expect((await post(whole())).status).toBe(201);
+  const leave = new AbortController();
+  const hold = () => {
+    const body = aSlowBody();
+    body.send(1_000_000);
+    const init = { ...slowly(body, authorized), signal: leave.signal };
+    void fetch(`${worker.url}/v1/workflows/still/runs`, init).catch(() => {});
+  };
+  for (let count = 0; count < 33; count += 1) hold();
+  const refused = async () => {
+    hold(); // in place of one that was refused while another body was whole
+    return (await post(whole())).status;
+  };
+  await expect.poll(refused, patiently).toBe(503);
+  leave.abort();
+  await expect.poll(async () => (await post(whole())).status, patiently).toBe(201);
+});
+
+test("lists for which an isolate has no place are answered after the others", async () => {
+  const worker = await stage.begin();
+  const answers = await Promise.all(Array.from({ length: 12 }, () => worker.call("GET", "/v1/runs")));
+  expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200));
 });

@@ -35,6 +35,7 @@ const ofBodies = [
   "invalid_value",
   "too_deep",
   "body_too_large",
+  "body_too_slow",
   "unsupported_media_type",
 ] as const;
 

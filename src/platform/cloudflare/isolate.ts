@@ -9,6 +9,7 @@ import { LayoverError } from "../../core/errors.ts";
 import { codeDigest } from "../../engine/digest.ts";
 import type { Deployment } from "../../engine/options.ts";
 import { newRemembered, type Remembered } from "../../http/remembered.ts";
+import { newRooms, type Rooms } from "../../http/room.ts";
 import { Secrets } from "../../http/secrets.ts";
 import { DatabaseClock } from "../../postgres/database-clock.ts";
 import type { Runtime } from "./runtime.ts";
@@ -19,6 +20,8 @@ export interface Isolate extends Runtime {
   readonly publicUrl: string;
   /** The keys that are known to be revoked, and the callbacks that are known to be answered. */
   readonly remembered: Remembered;
+  /** What its requests may take at once. */
+  readonly rooms: Rooms;
   /** The database's clock. A warm isolate knows the time already, so a step takes two statements, and not three. */
   readonly clock: DatabaseClock;
   /** The deployment of this code. Its id is the platform's, else a digest of the code that it carries. */
@@ -45,6 +48,7 @@ export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env, runtime:
     secrets: read("secrets", () => new Secrets(options.secrets(env))),
     publicUrl: read("publicUrl", () => checkUrl(options.publicUrl(env))),
     remembered: newRemembered(),
+    rooms: newRooms(runtime.host),
     clock: new DatabaseClock(runtime.host),
     deployment: {
       name: options.deploymentName ?? "cloudflare",

@@ -67,7 +67,7 @@ async function answer<Env>(
 ): Promise<Response> {
   const { options, host, namespace, prefix, report, tell, isolateOf } = worker;
   const { workflows, webhooks, dashboard, openapi, replayCheck, cors, authenticate } = options;
-  const { secrets, publicUrl, remembered, deployment } = isolateOf(env);
+  const { secrets, publicUrl, remembered, rooms, deployment } = isolateOf(env);
   const queue = webhooks && read("queue", () => options.queue?.(env));
   return await inRequest(worker, env, context, async ({ client, environment }) => {
     const terms = { secrets, namespace, environment };
@@ -75,6 +75,7 @@ async function answer<Env>(
       ...terms,
       contracts: workflows.map(({ contract }) => contract),
       remembered,
+      rooms,
       prefix,
       cors,
       client,
@@ -84,7 +85,6 @@ async function answer<Env>(
       openapi,
       replayCheck: replayCheck?.({ ...options, deployment }),
       authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
-      now: () => host.now(),
       onError: (error) => report(error, answering(request)),
     });
     return await site.fetch(request);

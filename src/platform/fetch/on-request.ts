@@ -101,12 +101,12 @@ async function answer(served: Served, request: Request, client: Client): Promise
     replayCheck: replayCheck?.({ ...options, deployment }),
     contracts: workflows.map(({ contract }) => contract),
     remembered: process.remembered,
+    rooms: process.rooms,
     prefix,
     cors,
     client,
     webhooks: mountWebhooks(webhooks, { env: process.variables, tell }),
     authenticate: authenticate && besideApiKeys(authenticate, terms),
-    now: () => process.host.now(),
     onError: (error) => report(error, answering(request)),
   });
   return await site.fetch(request);

@@ -6,6 +6,7 @@ import { codeDigest } from "../../engine/digest.ts";
 import type { Deployment } from "../../engine/options.ts";
 import { type AlarmAddress, alarmAddress } from "../../http/alarm.ts";
 import { newRemembered } from "../../http/remembered.ts";
+import { newRooms, type Rooms } from "../../http/room.ts";
 import { Secrets } from "../../http/secrets.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import { DatabaseClock } from "../../postgres/database-clock.ts";
@@ -27,6 +28,7 @@ interface Loaded {
 
 export class Process {
   readonly remembered = newRemembered();
+  readonly rooms: Rooms;
   readonly variables: Variables;
   readonly #options: FetchOptions;
   readonly #runtime: Runtime;
@@ -41,6 +43,7 @@ export class Process {
   constructor(options: FetchOptions, runtime: Runtime) {
     this.#options = options;
     this.#runtime = runtime;
+    this.rooms = newRooms(runtime.host);
     this.variables = runtime.env;
     this.#rests = new Rests(runtime.host);
     this.#clock = new DatabaseClock(runtime.host);

@@ -7,6 +7,7 @@
 import { LayoverError } from "../../core/errors.ts";
 import type { Query, WallClock } from "../../core/ports.ts";
 import { newRemembered } from "../../http/remembered.ts";
+import { newRooms, type Rooms } from "../../http/room.ts";
 import { Secrets } from "../../http/secrets.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import { DatabaseClock } from "../../postgres/database-clock.ts";
@@ -25,6 +26,8 @@ export interface Loaded {
 
 export class Environment {
   readonly remembered = newRemembered();
+  /** Lambda sends an environment one event at a time, so a request has them to itself. */
+  readonly rooms: Rooms;
   readonly armed = new Armed();
   readonly #options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl" | "parameters">;
   readonly #parameters: Parameters;
@@ -43,6 +46,7 @@ export class Environment {
     this.#options = options;
     this.#parameters = parameters;
     this.#host = host;
+    this.rooms = newRooms(host);
     this.#clock = new DatabaseClock(host);
     this.#rests = new Rests(host);
   }

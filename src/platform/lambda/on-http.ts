@@ -48,7 +48,7 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
 }
 
 async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
-  const { options, namespace, environmentName, prefix, environment, deployment, report, runtime, tell } = served;
+  const { options, namespace, environmentName, prefix, environment, deployment, report, tell } = served;
   const { workflows, webhooks, dashboard, openapi, replayCheck, cors, authenticate } = options;
   return await inRequest(served, context, async (client, { secrets, publicUrl, variables }) => {
     const terms = { secrets, namespace, environment: environmentName };
@@ -56,6 +56,7 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       ...terms,
       contracts: workflows.map(({ contract }) => contract),
       remembered: environment.remembered,
+      rooms: environment.rooms,
       prefix,
       cors,
       client,
@@ -65,7 +66,6 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       openapi,
       replayCheck: replayCheck?.({ ...options, deployment }),
       authenticate: authenticate && besideApiKeys(authenticate, terms),
-      now: () => runtime.host.now(),
       onError: (error) => report(error, answering(request)),
     });
     return await site.fetch(request);
