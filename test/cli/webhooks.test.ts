@@ -17,14 +17,18 @@ describe("layover webhooks", { timeout: 60_000 }, () => {
   /** What the shop's orders cost, as the code reads it. */
   let amount: unknown;
 
-  const shop = webhook({
-    name: "shop",
-    verify: hmac({ header: "x-shop", secret: ({ SHOP_SECRET }) => SHOP_SECRET, delivery: "x-id" }),
-    on: ({ event }) =>
-      Object(event).isOurs === false
-        ? ignore("not ours")
-        : start(orderWorkflow.contract, { amount } as { amount: number }, { id: Object(event).order }),
-  });
+  const aShop = (name: string) =>
+    webhook({
+      name,
+      verify: hmac({ header: "x-shop", secret: ({ SHOP_SECRET }) => SHOP_SECRET, delivery: "x-id" }),
+      on: ({ event }) => {
+        const { isOurs, order, breaks } = Object(event);
+        if (breaks) throw new Error("no such item");
+        if (isOurs === false) return ignore("not ours");
+        return start(orderWorkflow.contract, { amount } as { amount: number }, { id: order });
+      },
+    });
+  const shop = aShop("shop");
 
   async function deploy(webhooks: readonly (typeof shop)[] = [shop]): Promise<void> {
     process.env["SHOP_SECRET"] = "of the shop";
@@ -38,10 +42,10 @@ describe("layover webhooks", { timeout: 60_000 }, () => {
     });
   }
 
-  async function deliver(id: string, event: unknown): Promise<unknown> {
+  async function deliver(id: string, event: unknown, name = "shop"): Promise<unknown> {
     const body = JSON.stringify(event);
     const headers = { "x-shop": createHmac("sha256", "of the shop").update(body).digest("hex"), "x-id": id };
-    const response = await fetch(`${server?.url}/webhooks/shop`, { method: "POST", headers, body });
+    const response = await fetch(`${server?.url}/webhooks/${name}`, { method: "POST", headers, body });
     return await response.json();
   }
 
@@ -72,6 +76,63 @@ describe("layover webhooks", { timeout: 60_000 }, () => {
     expect(JSON.parse((await ask("webhooks", "list", "--json")).stdout)).toMatchObject({
       deliveries: [{ id: "d1", outcome: "done" }],
     });
+  });
+
+  describe("plays again all that were not carried out", () => {
+    async function deliverAll(): Promise<void> {
+      await database.pool.query("delete from layover.delivery");
+      await deploy([shop, aShop("mail")]);
+      amount = "much";
+      await deliver("d1", { order: "p1" });
+      await deliver("d2", { order: "p2" }, "mail");
+      await deliver("d3", { order: "p3", breaks: true });
+      await deliver("d4", { order: "p4" });
+      // As a week later. No code serves the webhook of d2 any more.
+      await database.pool.query("update layover.delivery set event = null, headers = null where id = 'd1'");
+      await server?.close();
+      await deploy([shop]);
+      amount = 5;
+    }
+
+    test("and goes on behind those that cannot be played, which it tells with their codes", async () => {
+      await deliverAll();
+      const { status, stdout, stderr } = await ask("webhooks", "replay", "--refused");
+      expect(stdout.trimEnd().split("\n")).toEqual([
+        "shop d1: not played, as not_applicable: the event of the delivery d1 is deleted",
+        'mail d2: not played, as unknown_delivery: there is no webhook "mail" in this deployment',
+        "shop d3: not played, as webhook_failed: the code of the webhook shop threw",
+        "shop d4: done",
+      ]);
+      expect(stderr).toContain("3 of 4 could not be played.\n");
+      expect(stderr).toContain("not_applicable: Events are kept for a week. Let the sender deliver it again.\n");
+      expect(status).toBe(1);
+      expect((await server?.client.list({ workflow: "order" }))?.runs.map(({ id }) => id)).toContain("p4");
+    });
+
+    test("and tells the same as JSON", async () => {
+      await deliverAll();
+      const { status, stdout } = await ask("webhooks", "replay", "--refused", "--json");
+      expect(JSON.parse(stdout)).toMatchObject([
+        { webhook: "shop", id: "d1", outcome: "not_played", code: "not_applicable" },
+        { webhook: "mail", id: "d2", outcome: "not_played", code: "unknown_delivery" },
+        { webhook: "shop", id: "d3", outcome: "not_played", code: "webhook_failed" },
+        { webhook: "shop", id: "d4", outcome: "done" },
+      ]);
+      expect(status).toBe(1);
+    });
+  });
+
+  test("ends with 1 if a delivery is refused again, and as an error does if the one that is named cannot be played", async () => {
+    await database.pool.query("delete from layover.delivery");
+    await deploy();
+    amount = "much";
+    await deliver("d1", { order: "q1" });
+    const again = await ask("webhooks", "replay", "shop", "d1");
+    expect([again.status, again.stdout]).toEqual([1, expect.stringMatching(/^shop d1: refused: the input of/)]);
+    await database.pool.query("update layover.delivery set event = null, headers = null");
+    const gone = await ask("webhooks", "replay", "shop", "d1");
+    expect([gone.status, gone.stdout]).toEqual([1, ""]);
+    expect(gone.stderr).toContain("The event of the delivery d1 is deleted.");
   });
 
   test("says what is missing or not there", async () => {

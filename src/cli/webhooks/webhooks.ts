@@ -1,14 +1,12 @@
 /** `layover webhooks`: looks at what senders have delivered, and has it carried out again. */
 import { Command } from "commander";
 import type { DeliveryView } from "../../client/deliveries.ts";
-import type { Api } from "../../client/over-http/api.ts";
 import { wholeNumberIn } from "../runs/arguments.ts";
 import { withServer } from "../runs/server.ts";
-import { userName } from "../runs/user-name.ts";
 import { type Cell, plain, print, printJson, table } from "../screen.ts";
 import { lasting } from "../times.ts";
-import { UsageError } from "../usage-error.ts";
-import { getDelivery, listDeliveries, type Replayed, replayDelivery } from "./deliveries.ts";
+import { getDelivery, listDeliveries } from "./deliveries.ts";
+import { replay } from "./replay.ts";
 
 interface ListOptions {
   readonly webhook?: string;
@@ -81,57 +79,6 @@ const show = new Command("show")
     if (headers === undefined) return print("What came is deleted: it is kept for a week.");
     print(`\n${JSON.stringify(event, null, 2)}`);
   });
-
-interface ReplayOptions {
-  readonly refused?: true;
-  readonly by?: string;
-  readonly reason?: string;
-  readonly json?: true;
-}
-
-const replay = new Command("replay")
-  .summary("has a delivery carried out again")
-  .description(
-    "Asks the deployed code again what to do for a delivery, and does it. What was done before is not done twice. With --refused: all that were not carried out, the oldest first.",
-  )
-  .argument("[webhook]", "the name of the webhook")
-  .argument("[delivery]", "the sender's id of the delivery")
-  .option("--refused", "all deliveries that were not carried out, or those of the webhook")
-  .option("--reason <text>", "why; it is kept with the delivery")
-  .option("--by <name>", "who asks; it is kept, too. Default: your name on this machine")
-  .option("--json", "answer as JSON")
-  .addHelpText("after", "\nExamples:\n  layover webhooks replay stripe evt_1PqX\n  layover webhooks replay --refused")
-  .action(async (webhook: string | undefined, id: string | undefined, options: ReplayOptions) => {
-    const { refused, by = userName(), reason, json } = options;
-    if ((id === undefined) !== (refused === true) || (refused === undefined && webhook === undefined))
-      throw new UsageError("Name a webhook and a delivery, or say --refused.", {
-        hint: "Write layover webhooks replay stripe evt_1PqX, or layover webhooks replay --refused.",
-      });
-    const replayed = await withServer(async ({ api }) => {
-      const all = id === undefined || webhook === undefined ? await refusedOnes(api, webhook) : [{ webhook, id }];
-      const answers: (Replayed & { readonly webhook: string; readonly id: string })[] = [];
-      for (const { webhook, id } of all) {
-        const answer = await replayDelivery(api, { webhook, id }, { by, reason });
-        answers.push({ webhook, id, ...answer });
-      }
-      return answers;
-    });
-    if (json) return printJson(replayed);
-    for (const { webhook, id, outcome, reason: why } of replayed)
-      print(`${webhook} ${plain(id)}: ${plain(outcome)}${why === undefined ? "" : `: ${plain(why)}`}`);
-    if (replayed.length === 0) print("No delivery waits for that.");
-  });
-
-/** Reads all pages first: a delivery that is refused again would come again. */
-async function refusedOnes(api: Api, webhook: string | undefined): Promise<readonly DeliveryView[]> {
-  const found: DeliveryView[] = [];
-  for (let cursor: string | undefined, isMore = true; isMore; isMore = cursor !== undefined) {
-    const page = await listDeliveries(api, { webhook, isOpen: true, limit: 200, cursor });
-    found.push(...page.deliveries);
-    cursor = page.cursor;
-  }
-  return found.reverse();
-}
 
 export const webhooks = new Command("webhooks")
   .summary("looks at what senders have delivered, and plays it again")

@@ -71,7 +71,10 @@ async function replay(
   const { by, reason } = await readFields(visit.request, terms.maxBytes, replayFields);
   const hook = hooks.get(visit.param("name"));
   const { webhook, id, event, headers } = await find(visit);
-  if (hook === undefined) throw unknownDelivery(webhook, id);
+  if (hook === undefined)
+    throw new LayoverError("unknown_delivery", `there is no webhook ${JSON.stringify(webhook)} in this deployment`, {
+      hint: "Give it to serve, as the deployment did that took the delivery: serve({ workflows, webhooks: [stripe] }).",
+    });
   if (headers === undefined)
     throw new LayoverError("not_applicable", `the event of the delivery ${id} is deleted`, {
       hint: "Events are kept for a week. Let the sender deliver it again.",
