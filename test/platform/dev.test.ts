@@ -253,4 +253,10 @@ test("the webhooks of functions/webhooks are served beside the workflows, with t
   expect(await response.json()).toMatchObject({ outcome: "done", delivery: "d1" });
   const { body: listed } = await server.api("GET", "/v1/runs");
   expect(listed).toMatchObject({ runs: [{ workflow: "order", id: "o1" }] });
+  const malformed = JSON.stringify({ type: "order.placed", id: "o2", order: { ...order, amount: "42" } });
+  await fetch(`${server.url}/webhooks/shop`, signed({ id: "d2", body: malformed, secret }));
+  const { body: open } = await server.api("GET", "/v1/deliveries?open=true");
+  expect(open).toMatchObject({
+    deliveries: [{ id: "d2", outcome: "refused", reason: expect.stringContaining("type: ") }],
+  });
 });

@@ -52,6 +52,8 @@ test("the Worker of wrangler.toml takes what the shop delivers, in whatever orde
   expect(await deliver("e1", placed)).toBe("done");
   expect([await deliver("e1", placed), await deliver("e2", moved)]).toEqual(["duplicate", "duplicate"]);
   expect(await deliver("e3", { type: "order.viewed", id: "o7" })).toBe("ignored");
+  expect(await deliver("e5", { ...placed, id: "o8", order: { ...input, amount: "42" } })).toBe("refused");
+  expect(await deliver("e6", { type: "address.changed", id: "o7" })).toBe("refused");
   expect(await deliver("e4", placed, `${secret.slice(0, -4)}AAAA`)).toBe(401);
   const approval = () => /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(worker.logged.join("\n"))?.[0];
   await expect.poll(approval, patiently).toBeDefined();
