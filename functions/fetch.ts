@@ -3,13 +3,14 @@ import { serve } from "layover/fetch";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { shop } from "./webhooks/shop.ts";
-import { workflows } from "./workflows/index.ts";
+import { schedules, workflows } from "./workflows/index.ts";
 
 const { env } = process;
 
 export default {
   fetch: serve({
     workflows,
+    schedules,
     webhooks: [shop],
     database: () =>
       pg(new Pool({ connectionString: env["DATABASE_URL"], connectionTimeoutMillis: 15_000, keepAlive: true })),

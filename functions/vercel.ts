@@ -3,13 +3,14 @@ import { waitUntil } from "@vercel/functions";
 import { serve } from "layover/fetch";
 import { neon } from "layover/neon";
 import { shop } from "./webhooks/shop.ts";
-import { workflows } from "./workflows/index.ts";
+import { schedules, workflows } from "./workflows/index.ts";
 
 const { env } = process;
 
 export default {
   fetch: serve({
     workflows,
+    schedules,
     webhooks: [shop],
     database: () => neon(env["DATABASE_URL"] ?? ""),
     secrets: () => [env["LAYOVER_SECRET"], env["LAYOVER_SECRET_OLD"]],

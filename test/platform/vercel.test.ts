@@ -15,7 +15,7 @@ afterEach(() => {
   Reflect.deleteProperty(globalThis, place);
 });
 
-test("a start is answered at once, and the host waits for the work that goes on", async () => {
+test("a start is answered at once, the host waits for the work that goes on, and a tick registers the schedules", async () => {
   const endpoint = await openNeonEndpoint(database.url);
   const address = new URL(database.url);
   address.host = "ep-quiet-river-a1b2c3.eu-central-1.aws.neon.tech";
@@ -37,7 +37,7 @@ test("a start is answered at once, and the host waits for the work that goes on"
   Reflect.set(globalThis, place, { get: () => ({ waitUntil: (work: Promise<unknown>) => void works.push(work) }) });
 
   const { default: deployed } = await import("../../functions/vercel.ts");
-  const key = createApiKey(secrets, { name: "me", namespace: "default", scopes: ["start", "read"] });
+  const key = createApiKey(secrets, { name: "me", namespace: "default", scopes: ["start", "read", "admin"] });
   const call = (method: string, path: string, body?: object) =>
     deployed.fetch(
       new Request(`https://orders.example${path}`, {
@@ -54,6 +54,8 @@ test("a start is answered at once, and the host waits for the work that goes on"
   await Promise.all(works);
   const { runId } = Object(await started.json());
   expect(await (await call("GET", `/v1/runs/${runId}`)).json()).toMatchObject({ status: "waiting" });
+  expect((await call("POST", "/v1/wake")).status).toBe(200);
   await Promise.all(works);
+  expect(await (await call("GET", "/v1/schedules")).json()).toMatchObject({ schedules: [{ name: "nightly" }] });
   await endpoint.close();
 });
