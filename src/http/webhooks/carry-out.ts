@@ -58,9 +58,10 @@ export async function carryOut(hook: WebhookParts, given: CarryOutTerms): Promis
 }
 
 /** Says to the sender that the code threw, so that it tries again. */
-function failure(name: string, cause: unknown): LayoverError {
-  return new LayoverError("webhook_failed", `the code of the webhook ${name} threw`, {
-    hint: "Send it again, or have it carried out after a fix: `layover webhooks replay`.",
-    cause,
-  });
+export function failure(
+  name: string,
+  cause: unknown,
+  hint = "Send it again, or have it carried out after a fix: `layover webhooks replay`.",
+): LayoverError {
+  return new LayoverError("webhook_failed", `the code of the webhook ${name} threw`, { hint, cause });
 }

@@ -2,6 +2,7 @@
 import { parse } from "../../core/contract/schema.ts";
 import { LayoverError } from "../../core/errors.ts";
 import type { Deed } from "./deeds.ts";
+import { checkAnswer } from "./sender-answer.ts";
 import type { SenderAnswer } from "./verifier.ts";
 import type { Decision, WebhookParts } from "./webhook.ts";
 
@@ -51,6 +52,7 @@ function decisionOf({ name }: WebhookParts, decision: Decision): Decided {
         deeds.push(each);
         break;
       case "answer":
+        checkAnswer(each.answer);
         answer = each.answer;
         break;
       case "ignore":

@@ -7,9 +7,10 @@ import { LayoverError } from "../../core/errors.ts";
 import { readBytes } from "../body.ts";
 import { respondTo } from "../respond.ts";
 import type { Visit } from "../route.ts";
-import { carryOut } from "./carry-out.ts";
+import { carryOut, failure } from "./carry-out.ts";
 import { type DeliveryId, newDeliveryId, storableId } from "./deliver.ts";
-import type { SenderAnswer, SenderRequest, Verdict } from "./verifier.ts";
+import { answerOf, checkAnswer } from "./sender-answer.ts";
+import type { SenderRequest, Verdict } from "./verifier.ts";
 import type { LaterQueue, MountTerms, WebhookParts } from "./webhook.ts";
 
 const hourMs = 60 * 60 * 1_000;
@@ -26,7 +27,7 @@ const secretHeaders = /auth|cookie|credential|key|password|secret|session|signat
 export async function receive(hook: WebhookParts, { request, client }: Visit, terms: MountTerms): Promise<Response> {
   const sent = await requestOf(request, terms.maxBytes);
   const verdict = hook.verify(sent);
-  if (verdict.outcome === "answered") return answerOf(verdict.answer);
+  if (verdict.outcome === "answered") return answered(hook, verdict);
   if (verdict.outcome === "refused") {
     terms.tell({ kind: "webhook_unverified", webhook: hook.name, reason: verdict.reason });
     throw new LayoverError("unauthorized", `this request is not signed as ${hook.sender} signs its own`, {
@@ -43,6 +44,16 @@ export async function receive(hook: WebhookParts, { request, client }: Visit, te
   if (answer !== undefined && outcome !== "refused") return answerOf(answer);
   const status = outcome === "refused" ? hook.refusedStatus : outcome === "accepted" && !hook.wantsNoBody ? 202 : 200;
   return hook.wantsNoBody ? answerOf({ status }) : respondTo(request, { outcome, delivery }, { status });
+}
+
+/** Answers a sender that only asks. @throws LayoverError `webhook_failed` if the answer is none */
+function answered({ name }: WebhookParts, { answer }: Extract<Verdict<unknown>, { outcome: "answered" }>): Response {
+  try {
+    checkAnswer(answer);
+  } catch (error) {
+    throw failure(name, error, "Mend what the webhook answers to a sender that asks first.");
+  }
+  return answerOf(answer);
 }
 
 /** Answers the queue for a webhook that answers before. @throws LayoverError `internal` if it needs one, and there is none */
@@ -77,16 +88,4 @@ function idOf(
 function keptHeaders({ secretHeaders: ofSender = [] }: WebhookParts, headers: Headers): Headers {
   const kept = [...headers].filter(([name]) => !secretHeaders.test(name) && !ofSender.includes(name));
   return new Headers(kept);
-}
-
-function answerOf({ status = 200, type, body }: SenderAnswer): Response {
-  const isText = body === undefined || typeof body === "string";
-  return new Response(isText ? body : JSON.stringify(body), {
-    status,
-    headers: {
-      "content-type": type ?? (isText ? "text/plain; charset=utf-8" : "application/json"),
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-    },
-  });
 }

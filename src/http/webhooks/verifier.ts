@@ -16,11 +16,13 @@ export interface SenderRequest {
 
 /** An answer to a sender that wants a certain one. */
 export interface SenderAnswer {
-  /** Default: 200. */
+  /** From 200 to 599. Default: 200. */
   readonly status?: number | undefined;
   /** The content type. Default: `text/plain`, and `application/json` for a body that is no text. */
   readonly type?: string | undefined;
-  /** A text, or a value that is sent as JSON. Default: nothing. */
+  /** Further headers, up to 20 of 4,096 characters each. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** A text, or a value that is sent as JSON. Default: nothing. With the status 204, 205 or 304 there is none. */
   readonly body?: unknown;
 }
 

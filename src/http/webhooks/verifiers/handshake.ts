@@ -2,11 +2,12 @@
 import type { SenderAnswer, SenderRequest, Verifier } from "../verifier.ts";
 
 /**
- * Answers a sender's question, where `answer` knows one, by GET or POST. Every other POST goes to the verifier.
+ * Answers a sender's question, where `answer` knows one, by GET or POST. Every other POST goes to the verifier. This is
+ * Asana's, which wants its header back:
  *
  * @example handshake(hmac({ … }), ({ headers }) => {
- *   const validation = headers.get("x-hook-secret");
- *   return validation === null ? undefined : { status: 204 };
+ *   const secret = headers.get("x-hook-secret");
+ *   return secret === null ? undefined : { status: 204, headers: { "x-hook-secret": secret } };
  * })
  */
 export function handshake<Event, Env>(

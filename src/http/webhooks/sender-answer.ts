@@ -1,0 +1,55 @@
+/** What the code of a webhook has a sender told: checked, and as a response. */
+import type { SenderAnswer } from "./verifier.ts";
+
+const mostHeaders = 20;
+const longestHeader = 4_096;
+
+/** The form of a header's name, and of its value. A value that came in a header of a request fits. */
+const nameForm = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+const valueForm = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** What is said by `type`, by the server or by the connection. */
+const ownHeaders =
+  /^(content-(type|length|encoding)|transfer-encoding|connection|cache-control|x-content-type-options)$/i;
+
+/** Statuses whose answers have no body. */
+const bare: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** @throws TypeError that says what is wrong with it */
+export function checkAnswer({ status = 200, type = "", headers = {} }: SenderAnswer): void {
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    throw new TypeError(`an answer has the status ${status}. It is a whole number from 200 to 599`);
+  if (!isValue(type)) throw new TypeError("the `type` of an answer is no content type");
+  const all = Object.entries(headers);
+  if (all.length > mostHeaders) throw new TypeError(`an answer has ${all.length} headers. Up to ${mostHeaders} go`);
+  for (const [name, value] of all) {
+    const shown = JSON.stringify(name.slice(0, 100));
+    if (!nameForm.test(name)) throw new TypeError(`an answer has the header ${shown}, which is no name of a header`);
+    if (ownHeaders.test(name))
+      throw new TypeError(
+        `an answer has the header ${shown}, which is not for it to say. Its \`type\` is the content type`,
+      );
+    if (!isValue(value))
+      throw new TypeError(
+        `the header ${shown} of an answer is no text of up to ${longestHeader} characters without line breaks`,
+      );
+  }
+}
+
+function isValue(value: unknown): boolean {
+  return typeof value === "string" && value.length <= longestHeader && valueForm.test(value);
+}
+
+/** Makes the response of an answer that was checked. */
+export function answerOf({ status = 200, type, headers, body }: SenderAnswer): Response {
+  const isText = body === undefined || typeof body === "string";
+  return new Response(bare.has(status) ? null : isText ? body : JSON.stringify(body), {
+    status,
+    headers: {
+      ...headers,
+      ...(!bare.has(status) && { "content-type": type ?? (isText ? "text/plain; charset=utf-8" : "application/json") }),
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
+  });
+}
