@@ -45,6 +45,8 @@ function decisionOf({ name }: WebhookParts, decision: Decision): Decided {
   const deeds: Deed[] = [];
   let answer: SenderAnswer | undefined;
   let ignored: string | undefined;
+  // A promise is a mistake, which is told below. Its rejection would end a process of Node's.
+  for (const each of all) if (each instanceof Promise) each.catch(() => {});
   for (const each of all) {
     switch (each?.kind) {
       case "start":

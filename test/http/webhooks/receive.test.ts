@@ -20,7 +20,7 @@ import {
   type Webhook,
   webhook,
 } from "layover/webhooks";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { type Query, QueryError } from "../../../src/core/ports.ts";
 import { checkWebhooks } from "../../../src/http/webhooks/mount.ts";
@@ -275,6 +275,21 @@ describe("what is kept of a delivery", () => {
     expect(rows[0]?.headers).toContain("x-other");
     expect(rows[0]?.headers).not.toContain("x-proof");
   });
+});
+
+test("an `on` that answers a promise is a mistake of the code, and its rejection ends no process", async () => {
+  const rejections: unknown[] = [];
+  const listen = (reason: unknown) => void rejections.push(reason);
+  process.on("unhandledRejection", listen);
+  onTestFinished(() => void process.off("unhandledRejection", listen));
+  const later = () => Promise.reject(new Error("no such item"));
+  for (const on of [later, () => [start(anything, 1), later(), later()]]) {
+    const app = anAppWith(database.query, aShop(Object(on)));
+    expect((await app.deliver("d1", { type: "paid" })).body).toMatchObject({ code: "webhook_failed" });
+    expect(await shown(app, "d1")).toMatchObject({ outcome: "failed", reason: expect.stringContaining("no promise") });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(rejections).toEqual([]);
 });
 
 describe("a sender that asks first by GET", () => {
