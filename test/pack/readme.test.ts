@@ -9,6 +9,19 @@ import { aTerminal, type Terminal } from "./terminal.ts";
 
 const database = testDatabase({ isEmpty: true, isOwn: true });
 
+/** A Worker that takes what Stripe delivers, by the README's webhook. */
+const workerWithStripe = `
+import { serve } from "layover/cloudflare";
+import { neon } from "layover/neon";
+import { stripe } from "./webhooks/stripe.ts";
+import { type Env, wiring } from "./wiring.ts";
+
+interface EnvWithStripe extends Env {
+  readonly STRIPE_SECRET: string;
+}
+export default serve<EnvWithStripe>({ ...wiring, webhooks: [stripe], database: (env) => neon(env.DATABASE_URL) });
+`;
+
 /** The last line of a block, if it serves. The lines before it end by themselves. */
 const serving = /^npm (run dev|start)\b.*\n$/m;
 
@@ -90,7 +103,8 @@ test("the README's lines and files, as they stand, are a Worker that carries an 
   const terminal = await aTerminal();
   const { folder, type } = terminal;
   await type(shellWith("init --on node").replace(serving, "").replace("--on node", "--on cloudflare"));
-  expect(writeFiles(folder)).toContain("start.ts");
+  expect(writeFiles(folder)).toContain("functions/webhooks/stripe.ts");
+  writeFileSync(join(folder, "functions/worker-with-stripe.ts"), workerWithStripe);
   await type("npm run typecheck");
 
   const access = await setUpDatabase(terminal, ".dev.vars");

@@ -1,5 +1,6 @@
 /** What Cloudflare's runtime hands over fits what `serve` takes, and the other way round, without Cloudflare's types. */
 import { expectTypeOf, test } from "vitest";
+import { ignore, stripeSignature, type Variables, type Webhook, webhook } from "../../src/http/webhooks/index.ts";
 import {
   type AlarmNamespace,
   type CloudflareWorker,
@@ -87,7 +88,17 @@ test("what serve answers is a Worker's default export, for the env that its opti
     readonly SELF: RuntimeFetcher;
     readonly QUEUE: RuntimeQueue;
     readonly ALARM: RuntimeNamespace;
+    readonly STRIPE_SECRET: string;
   }
+  const stripe = webhook({
+    name: "stripe",
+    verify: stripeSignature((env: { readonly STRIPE_SECRET?: string | undefined }) => env.STRIPE_SECRET),
+    on: ({ event }) => ignore(event.type),
+  });
+  expectTypeOf(stripe).toExtend<Webhook<Env>>();
+  expectTypeOf(stripe).toExtend<Webhook<Variables>>();
+  // A Worker's env also holds what is no text.
+  expectTypeOf<Webhook<Variables>>().not.toExtend<Webhook<Env>>();
   const worker = serve<Env>({
     workflows: [],
     database: (env) => neon(env.DATABASE_URL),
@@ -96,6 +107,7 @@ test("what serve answers is a Worker's default export, for the env that its opti
     self: (env) => env.SELF,
     queue: (env) => env.QUEUE,
     alarm: (env) => env.ALARM,
+    webhooks: [stripe],
   });
   expectTypeOf(worker).toEqualTypeOf<CloudflareWorker<Env>>();
   expectTypeOf(worker).toExtend<RuntimeHandler<Env>>();
