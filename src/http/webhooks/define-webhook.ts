@@ -1,4 +1,5 @@
 /** Makes webhooks (see webhook.ts), each with the routes that it needs. */
+import { LayoverError } from "../../core/errors.ts";
 import { carryOutSealed } from "./later.ts";
 import { routesOf } from "./routes.ts";
 import type { Variables } from "./verifier.ts";
@@ -8,7 +9,7 @@ import { checkWebhookName } from "./webhook-name.ts";
 /**
  * Makes a webhook.
  *
- * @throws LayoverError `invalid_name`
+ * @throws LayoverError `invalid_name`, `invalid_request`
  * @example webhook({ name: "github", verify: githubSignature((env) => env.GITHUB_SECRET), on: ({ event }) => … })
  */
 export function webhook<Env = Variables, Given = unknown, Event = Given>(
@@ -16,6 +17,7 @@ export function webhook<Env = Variables, Given = unknown, Event = Given>(
 ): Webhook<Env> {
   const { verify, event, on, respond, respondRefused = 200, sameBody } = options;
   const name = checkWebhookName(options.name);
+  if (sameBody === "allow" && verify.hasNoIds) throw noIds(name);
   return {
     name,
     respond,
@@ -36,4 +38,15 @@ export function webhook<Env = Variables, Given = unknown, Event = Given>(
       comparesBodies: sameBody !== "allow",
     }),
   };
+}
+
+function noIds(name: string): LayoverError {
+  return new LayoverError(
+    "invalid_request",
+    `the webhook ${name} has sameBody "allow", and its deliveries have no ids`,
+    {
+      hint: "Leave it out, or name the header with the id: hmac({ delivery: … }). Without an id the body alone tells that a delivery came again.",
+      details: { field: "sameBody" },
+    },
+  );
 }

@@ -47,6 +47,8 @@ export interface Verifier<Event = unknown, Env = never> {
   readonly secretHeaders?: readonly string[] | undefined;
   /** Whether the sender may ask by GET whether somebody is here. */
   readonly asksByGet?: boolean | undefined;
+  /** Whether no delivery of this sender has an id, so that its body alone tells that it came again. */
+  readonly hasNoIds?: boolean | undefined;
   /** Whether the sender waits some seconds only, or never sends again. Then it is answered before, where there is a queue. */
   readonly isImpatient?: boolean | undefined;
   /** Whether the sender shows to people what stands in an answer, so that there is nothing in it. */

@@ -55,8 +55,9 @@ interface CommonOptions<Env, Given, Event> {
   /** The status of the answer to a delivery that was refused. Default: 200, since most senders would send it again for days. */
   readonly respondRefused?: 200 | 422 | undefined;
   /**
-   * Whether two deliveries with the same body are two, where the sender signs no id (GitHub): "allow". Default: within 96
-   * hours they are one.
+   * Whether two deliveries with the same body are two if their ids differ, where the sender does not sign the id (GitHub,
+   * `hmac` with `delivery`): "allow". Default: within 96 hours they are one. A delivery without an id is known by its body
+   * alone, for ten minutes, so for a sender that has no ids "allow" is refused.
    */
   readonly sameBody?: "allow" | undefined;
 }

@@ -12,6 +12,7 @@ import {
   handshake,
   hmac,
   ignore,
+  none,
   type SenderAnswer,
   signal,
   signalWithStart,
@@ -685,6 +686,37 @@ describe("a sender whose ids are not signed", () => {
     expect(await runs(app)).toHaveLength(2);
   });
 
+  const proof = (body: string) => createHmac("sha256", "bare").update(body).digest("hex");
+
+  test("and stand in a header that the user has named is known by its bodies as well, for 96 hours", async () => {
+    for (const [options, later] of [
+      [{}, "duplicate"],
+      [{ sameBody: "allow" }, "done"],
+    ] as const) {
+      await database.pool.query("delete from layover.delivery");
+      const verify = hmac({ header: "x-mac", secret: () => "bare", delivery: "x-id" });
+      const app = anAppWith(
+        database.query,
+        webhook<Env>({ name: "bare", verify, on: () => start(anything, 1), ...options }),
+      );
+      const outcomeOf = async (id: string) => {
+        const headers = { "x-mac": proof("{}"), "x-id": id };
+        return Object((await app.request("/webhooks/bare", { method: "POST", body: "{}", headers })).body).outcome;
+      };
+      expect(await outcomeOf("1")).toBe("done");
+      await database.pool.query("update layover.delivery set received_at = received_at - interval '2 days'");
+      expect(await outcomeOf("2")).toBe(later);
+      await database.pool.query("update layover.delivery set received_at = received_at - interval '97 hours'");
+      expect(await outcomeOf("3")).toBe("done");
+    }
+  });
+
+  test("and has no ids at all cannot be told that the same body is another delivery: each try would be done", () => {
+    const on = () => ignore("not ours");
+    for (const verify of [hmac({ header: "x-mac", secret: () => "bare" }), none({ reason: "only our network" })])
+      expect(() => webhook({ name: "bare", verify, sameBody: "allow", on })).toThrow("its deliveries have no ids");
+  });
+
   test("and has no ids at all is known by its bodies, for ten minutes", async () => {
     const bare = webhook<Env>({
       name: "bare",
@@ -695,7 +727,7 @@ describe("a sender whose ids are not signed", () => {
     const init = {
       method: "POST",
       body: "{}",
-      headers: { "x-mac": createHmac("sha256", "bare").update("{}").digest("hex") },
+      headers: { "x-mac": proof("{}") },
     };
     const outcomeOf = async () => Object((await app.request("/webhooks/bare", init)).body).outcome;
     expect([await outcomeOf(), await outcomeOf()]).toEqual(["done", "duplicate"]);

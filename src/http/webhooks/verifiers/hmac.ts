@@ -16,7 +16,10 @@ export interface HmacOptions<Env> {
   readonly encoding?: Encoding | undefined;
   /** What stands before the signature: `sha256=`. Default: nothing. */
   readonly prefix?: string | undefined;
-  /** The header with the delivery's id. It is not signed, so the body tells deliveries apart as well. Default: none. */
+  /**
+   * The header with the delivery's id. It is not signed, so the same body within 96 hours is the same delivery as well (see
+   * `sameBody` of the webhook). Default: none. Then the same body within ten minutes is.
+   */
   readonly delivery?: string | undefined;
 }
 
@@ -29,6 +32,7 @@ export function hmac<Env = Variables>(options: HmacOptions<Env>): Verifier<unkno
   const { algorithm = "sha256", encoding = "hex", prefix = "" } = options;
   return {
     sender: `the sender of ${options.header}`,
+    hasNoIds: options.delivery === undefined,
     secretHeaders: [options.header.toLowerCase()],
     verify(request, env) {
       const given = header(request, options.header);

@@ -12,6 +12,7 @@ export function none({ reason }: { readonly reason: string }): Verifier<unknown,
   if (reason.trim() === "") throw new TypeError("none: say in `reason` why nobody else can send such requests");
   return {
     sender: "anybody",
+    hasNoIds: true,
     verify({ body }) {
       const event = jsonOf(body);
       if ("outcome" in event) return event;
