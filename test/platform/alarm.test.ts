@@ -359,6 +359,26 @@ test.each<[string, string, RequestInit, number]>([
   expect(played.storage.writes).toBe(0);
 });
 
+test("a stranger does not learn which apps there are", async () => {
+  const played = new Played();
+  const forged = { secrets: others, nowMs };
+  for (const [verb, initOf] of [
+    ["arm", () => ({ method: "POST", body: JSON.stringify(order) })],
+    ["arm", (app: string) => armRequest(order, { ...forged, app })],
+    ["arm", (app: string) => armRequest(order, { ...forged, app, nowMs: nowMs - 301_000 })],
+    ["arm", (app: string) => ({ ...armRequest(order, { ...forged, app }), body: "x".repeat(65_537) })],
+    ["status", () => ({})],
+    ["status", (app: string) => statusRequest({ ...forged, app })],
+  ] as const) {
+    const answers = ["orders", "nobody"].map(async (app) => {
+      const response = await played.request(`/apps/${app}/${verb}`, initOf(app));
+      return [response.status, [...response.headers], await response.text()];
+    });
+    const [known, unknown] = await Promise.all(answers);
+    expect(unknown).toEqual(known);
+  }
+});
+
 test("a key counts for the alarm alone, and a text that is no key is refused", () => {
   const keys = new DerivedKeys("alarm", [key]);
   expect(keys.verify("alarm", "text", secrets.sign("alarm", "text"))).toBe(true);

@@ -1,8 +1,10 @@
 /** The Worker around the alarms: it verifies who asks, before anything is stored, and watches over the objects. */
+import { toBase64Url } from "../../core/base64.ts";
 import { LayoverError } from "../../core/errors.ts";
 import type { WallClock } from "../../core/ports.ts";
 import { type AlarmSigning, appForm, readOrder, verifyStatus } from "../../http/alarm.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
+import { DerivedKeys } from "../../http/secrets.ts";
 import type { AppMessage } from "./app-alarm.ts";
 import { type App, appIds, appOf } from "./apps.ts";
 
@@ -29,12 +31,10 @@ async function onRequest(request: Request, env: AlarmEnv, { host, onError }: Run
     const method = verb === "arm" ? "POST" : "GET";
     if (verb === undefined) throw notFound();
     if (request.method !== method) throw wrongMethod(method);
-    const app = appOf(env, id);
-    // A stranger does not learn which apps there are.
-    if (app === undefined) throw unknown();
+    const app = appOf(env, id) ?? unknownApp(id);
     return verb === "arm" ? await arm(request, app, env, host) : await status(request, app, env, host);
   } catch (error) {
-    const shown = shownError(error);
+    const shown = withHint(shownError(error));
     if (statusOf(shown) >= 500) onError(error);
     return problem(shown);
   }
@@ -80,8 +80,16 @@ function wrongMethod(allow: string): LayoverError {
   });
 }
 
-function unknown(): LayoverError {
-  return new LayoverError("unauthorized", "this request needs a signature", {
+/** An app whose key nobody has. So a stranger does not learn which apps there are: what is asked of it fails as any forgery. */
+function unknownApp(id: string): App {
+  const key = toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
+  return { id, url: "", secrets: new DerivedKeys("alarm", [key]) };
+}
+
+/** Says to whoever set up the alarm what a signature may lack, for a known and an unknown app alike. */
+function withHint(error: LayoverError): LayoverError {
+  if (error.code !== "unauthorized") return error;
+  return new LayoverError("unauthorized", error.message, {
     hint: "Name the app in the variable APPS of the Worker, and give the Worker its key.",
   });
 }
