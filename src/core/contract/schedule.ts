@@ -1,6 +1,6 @@
 /**
  * A schedule: it starts a run of a workflow at each instant that its calendar names. Code declares it by `schedule(…)`, and
- * `serve({ schedules })` registers it. Others are made at run time (`client.createSchedule`).
+ * `serve({ schedules })` registers it. Others are made at run time (`client.schedules.create`).
  *
  * Postgres keeps the schedule and knows its calendar (src/postgres/functions/schedule).
  */

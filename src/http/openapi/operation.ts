@@ -87,7 +87,7 @@ interface ResponseTerms {
 }
 
 function responsesOf(route: Route, description: Description, { typed, problems }: ResponseTerms): object {
-  const { answers, hasPages = false, body } = description;
+  const { answers, hasPages = false } = description;
   const codes = Map.groupBy(codesOf(route, description), (code): number => errorCodes[code]);
   const statuses = new Set([...Object.keys(answers).map(Number), ...codes.keys()]);
   const responses = [...statuses].toSorted().map((status): [number, object] => {
@@ -108,7 +108,7 @@ function responsesOf(route: Route, description: Description, { typed, problems }
     return [status, answer];
   });
   const whatever = { description: "What the code of the webhook answers." };
-  return { ...Object.fromEntries(responses), ...(body === "Delivery" && { default: whatever }) };
+  return { ...Object.fromEntries(responses), ...(route.path.startsWith("/webhooks/") && { default: whatever }) };
 }
 
 const words: Readonly<Record<number, string>> = {

@@ -98,7 +98,7 @@ export function webhookDescriptions(): Descriptions {
       id: "receive",
       does: "Takes a delivery of a sender. The sender's signature is the permission.",
       body: "Delivery",
-      answers: { 200: "AnyValue", 422: "Received" },
+      answers: { 200: "AnyValue", 202: "AnyValue", 422: "Received" },
       problems: ["unauthorized", "invalid_request", "body_too_large", "webhook_failed"],
     },
     "GET /webhooks/:name": {

@@ -58,6 +58,13 @@ describe("the OpenAPI document", () => {
     expect(paths["/webhooks/shop"]?.["post"]?.security).toEqual([]);
   });
 
+  it("tells that a delivery may be accepted, and that a sender may be answered as the code of the webhook says", async () => {
+    const { paths } = await documentOf({ webhooks: mountWebhooks([shop], { env: {}, tell: () => {} }) });
+    const { post, get } = paths["/webhooks/shop"] ?? {};
+    expect(post?.responses).toMatchObject({ 202: { description: "Accepted." }, default: {} });
+    expect(get?.responses).toMatchObject({ 200: {}, default: {} });
+  });
+
   it("describes no route that there is not", async () => {
     const webhooks = mountWebhooks([shop], { env: {}, tell: () => {} });
     const { paths } = await documentOf({
