@@ -16,7 +16,7 @@ export interface SenderRequest {
 
 /** An answer to a sender that wants a certain one. */
 export interface SenderAnswer {
-  /** From 200 to 599. Default: 200. */
+  /** A whole number, 200 to 599. Default: 200. */
   readonly status?: number | undefined;
   /** The content type. Default: `text/plain`, and `application/json` for a body that is no text. */
   readonly type?: string | undefined;
