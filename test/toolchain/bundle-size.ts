@@ -15,8 +15,8 @@ export interface BundleSize {
   readonly packages: readonly (readonly [name: string, bytes: number])[];
 }
 
-/** Most gzipped bytes, 6 kB of them for the webhook. Neon's driver is one file, whose client for WebSockets no bundler can leave out. */
-export const limits = { own: 91_500, all: 162_800 };
+/** Most gzipped bytes, 7 kB of them for the webhook. Neon's driver is one file, whose client for WebSockets no bundler can leave out. */
+export const limits = { own: 91_500, all: 164_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
 
