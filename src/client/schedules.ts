@@ -73,6 +73,8 @@ export interface ScheduleView {
   readonly ownerIsLive: boolean;
   /** Another deployment, whose code declares something else under this name (`adopt`). */
   readonly rivalOwner?: string;
+  /** Other live deployments, whose code declares the same (`adopt`). Missing: there is none. */
+  readonly alsoDeclaredBy?: readonly string[];
   /** Why it fires no more, though its pattern has no end: the database has lost its timezone. */
   readonly stoppedBecause?: string;
   readonly createdAt: Date;
@@ -121,12 +123,13 @@ export interface ScheduleVerbs {
   resume(name: string, options?: ScheduleOptions): Promise<ScheduleView>;
   /** Starts a run now, beside the calendar. @throws LayoverError `schedule_overlap`, `unknown_schedule` */
   trigger(name: string, options?: TriggerOptions): Promise<{ readonly runId: string }>;
-  /** @throws LayoverError `schedule_conflict` if the code of a live deployment declares it; `unknown_schedule` */
+  /** @throws LayoverError `schedule_conflict` if the code of any live deployment declares it; `unknown_schedule` */
   delete(name: string, options?: ScheduleOptions): Promise<void>;
   /**
-   * Gives it to another deployment, whose code declares something else under this name. That is its definition then.
+   * Gives it to another deployment, whose code declares it. What that declares is its definition then. If it is the same, nothing
+   * changes but the owner.
    *
-   * @throws LayoverError `not_applicable` if the code of that deployment declares nothing else; `unknown_schedule`
+   * @throws LayoverError `not_applicable` if the code of that deployment does not declare it; `unknown_schedule`
    */
   adopt(name: string, options: ScheduleOptions & { readonly owner: string }): Promise<ScheduleView>;
 }
@@ -189,12 +192,12 @@ export function changedOf(name: string, { outcome, schedule, skip, reason }: Sch
     case "unknown":
       throw unknownSchedule(name);
     case "declared":
-      throw new LayoverError("schedule_conflict", `${shown} is declared by the code of "${schedule?.owner}"`, {
+      throw new LayoverError("schedule_conflict", `${shown} is declared by the code of ${declarersOf(schedule)}`, {
         hint: "Remove it from that code and deploy: its next build would bring it back. Or pause it.",
       });
     case "not_applicable":
-      throw new LayoverError("not_applicable", `no code of that deployment declares something else as ${shown}`, {
-        hint: "`layover schedules show` names the deployment whose declaration was refused.",
+      throw new LayoverError("not_applicable", `no code of that deployment declares ${shown}`, {
+        hint: "`layover schedules show` names the deployments whose code declares it. A build says so in its first tick.",
       });
     case "skipped":
       throw new LayoverError("schedule_overlap", `${shown} started no run: ${whyOf(skip?.cause, skip?.reason)}`, {
@@ -212,6 +215,15 @@ export function unknownSchedule(name: string): LayoverError {
   return new LayoverError("unknown_schedule", `there is no schedule ${JSON.stringify(name.slice(0, 100))}`, {
     hint: "`layover schedules list` shows all. A build registers those of its code at its first tick.",
   });
+}
+
+/** The live deployments whose code declares it. */
+function declarersOf(schedule: WireSchedule | null): string {
+  const { owner = null, ownerIsLive = false, alsoDeclaredBy = [], rivalOwner = null } = schedule ?? {};
+  return [ownerIsLive ? owner : null, ...alsoDeclaredBy, rivalOwner]
+    .filter((name) => name !== null)
+    .map((name) => JSON.stringify(name))
+    .join(", ");
 }
 
 function whyOf(cause: string | undefined, reason: string | undefined): string {
@@ -247,6 +259,7 @@ export function scheduleView(wire: WireSchedule): ScheduleView {
     isCarried: wire.isCarried,
     ownerIsLive: wire.ownerIsLive,
     ...(wire.rivalOwner !== null && { rivalOwner: wire.rivalOwner }),
+    ...(wire.alsoDeclaredBy !== undefined && wire.alsoDeclaredBy.length > 0 && { alsoDeclaredBy: wire.alsoDeclaredBy }),
     ...(wire.stoppedBecause != null && { stoppedBecause: wire.stoppedBecause }),
     createdAt: new Date(wire.createdAt),
     changedAt: new Date(wire.changedAt),

@@ -207,7 +207,7 @@ export function scheduleDescriptions(): Descriptions {
     },
     "POST /v1/schedules/:name/adopt": {
       id: "adoptSchedule",
-      does: "Gives a schedule to another deployment, whose code declares something else under its name.",
+      does: "Gives a schedule to another deployment, whose code declares it.",
       body: adoptFields,
       answers: { 200: "Schedule" },
       problems: [...refusals, "not_applicable", "invalid_schedule"],

@@ -19,6 +19,8 @@ export interface WireSchedule {
   readonly skippedInRow: number;
   readonly lastSkip: Skip | null;
   readonly rivalOwner: string | null;
+  /** The live deployments beside the owner whose code declares the same. Functions of an earlier release leave it out. */
+  readonly alsoDeclaredBy?: readonly string[];
   /** Why it fires no more, though its pattern has no end. Functions of an earlier release leave it out. */
   readonly stoppedBecause?: string | null;
   readonly isCarried: boolean;

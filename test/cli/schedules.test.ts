@@ -1,4 +1,5 @@
 /** `layover schedules`: looking at schedules, and making and changing them. */
+import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { schedule } from "../../src/core/contract/schedule.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
@@ -9,6 +10,14 @@ import { napWorkflow, orderWorkflow } from "./workflows.ts";
 
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
+const guide = readFileSync("functions/README.md", "utf8");
+const nightly = schedule({
+  name: "nightly",
+  cron: "0 3 * * *",
+  timezone: "Europe/Berlin",
+  start: napWorkflow.contract,
+});
+
 describe("layover schedules", { timeout: 60_000 }, () => {
   const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
@@ -16,9 +25,7 @@ describe("layover schedules", { timeout: 60_000 }, () => {
   beforeEach(async () => {
     server = await serve({
       workflows: [napWorkflow, orderWorkflow],
-      schedules: [
-        schedule({ name: "nightly", cron: "0 3 * * *", timezone: "Europe/Berlin", start: napWorkflow.contract }),
-      ],
+      schedules: [nightly],
       database: database.query,
       secrets: [secret],
       port: 0,
@@ -31,8 +38,9 @@ describe("layover schedules", { timeout: 60_000 }, () => {
     server = undefined;
   });
 
-  const ask = (...args: readonly string[]): Promise<Said> =>
-    layover(["schedules", ...args], { env: { LAYOVER_URL: server?.url ?? "", LAYOVER_KEY: key } });
+  const ask = (...args: readonly string[]): Promise<Said> => askAt(server, ...args);
+  const askAt = (host: NodeServer | undefined, ...args: readonly string[]): Promise<Said> =>
+    layover(["schedules", ...args], { env: { LAYOVER_URL: host?.url ?? "", LAYOVER_KEY: key } });
 
   test("makes, lists, shows, pauses, triggers and deletes them", async () => {
     const made = await ask("create", "o1", "order", "--every", "2h", "--input", '{"amount": 5}');
@@ -59,5 +67,58 @@ describe("layover schedules", { timeout: 60_000 }, () => {
     expect((await ask("delete", "nightly")).stderr).toContain('is declared by the code of "node"');
     expect((await ask("show", "o1")).stderr).toContain('There is no schedule "o1"');
     expect((await ask("create", "x", "nap", "--cron", "61 * * * *")).stderr).toContain("61");
+  });
+
+  /** A deployment of another name, whose code declares the same. */
+  const deployBeside = async (deploymentName: string) => {
+    const beside = await serve({
+      workflows: [napWorkflow, orderWorkflow],
+      schedules: [nightly],
+      database: database.query,
+      secrets: [secret],
+      deploymentName,
+      port: 0,
+      onEvent: () => {},
+    });
+    await beside.client.wake();
+    return beside;
+  };
+
+  test("hands them over to a new host by the command of the guide, which takes them along when the old one goes", async () => {
+    const [, adopts = ""] = /`npx layover schedules (adopt [^`]+)`/.exec(guide) ?? [];
+    const command = adopts.replace("NAME", "nightly").replace("NEW", "next").split(" ");
+    await ask("pause", "nightly", "--by", "ada");
+    const beside = await deployBeside("next");
+    try {
+      for (const _ of [1, 2])
+        expect(await ask(...command)).toMatchObject({
+          status: 0,
+          stdout: "The schedule nightly belongs to next now.\n",
+        });
+      expect((await ask("show", "nightly")).stdout).toContain(
+        "The code of next declares it.\nThe code of node declares the same.",
+      );
+      expect((await ask("list")).stdout).toContain("paused by ada");
+    } finally {
+      await beside.close();
+    }
+  });
+
+  test("has the doctor say by which command another host adopts them, once their own is gone", async () => {
+    const beside = await deployBeside("next");
+    try {
+      await server?.close();
+      const { stdout } = await layover(["doctor"], { env: { DATABASE_URL: database.url } });
+      const said = stdout.replace(/\s+/g, " ");
+      expect(said).toContain("nightly: its owner node is gone");
+      const [, adopts = ""] = /layover schedules (adopt nightly --owner \w+)/.exec(said) ?? [];
+      expect((await askAt(beside, ...adopts.split(" "))).stdout).toBe("The schedule nightly belongs to next now.\n");
+      const { stdout: after } = await layover(["doctor"], { env: { DATABASE_URL: database.url } });
+      expect(after).not.toContain("nightly");
+    } finally {
+      await beside.close();
+    }
+    const { stdout } = await layover(["doctor"], { env: { DATABASE_URL: database.url } });
+    expect(stdout.replace(/\s+/g, " ")).toContain("If it is gone for good: layover schedules delete nightly");
   });
 });

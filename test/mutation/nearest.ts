@@ -18,8 +18,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [/^keep_input$/, "races/made-inputs races/scheduled-starts"],
   [
-    /schedule|^skip_firing$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
-    "races/schedules-refused races/declarations races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
+    /schedule|^skip_firing$|^list_declarers$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
+    "races/schedules-refused races/declarations races/hand-overs races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
   [/^((hold|sweep|forget|share)_values|share_value|value_bytes)$/, "races/stored-values engine/stored-values"],
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
@@ -178,4 +178,4 @@ export function isModelled(name: string): boolean {
 }
 
 const unmodelled =
-  /^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|find_runs|open_runs|first_id|get_history|has_status|run_status|read_callback|refuse_late_commit|now|calendar_of|find_clock_change|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_\w+|read_cron\w*|skip_firing|list_fired|why_stopped|is_superseded|get_delivery|list_deliveries|\w*schedule\w*)$/;
+  /^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|find_runs|open_runs|first_id|get_history|has_status|run_status|read_callback|refuse_late_commit|now|calendar_of|find_clock_change|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_\w+|read_cron\w*|skip_firing|list_fired|list_declarers|why_stopped|is_superseded|get_delivery|list_deliveries|\w*schedule\w*)$/;

@@ -46,7 +46,9 @@ describeSomePostgres(
     };
     const isMine = "namespace = 'default' and name = 'a'";
     const rows = (where: string) =>
-      stage.look(`select to_jsonb(v) - 'rival' as it from layover.schedule v where ${where} order by namespace, name`);
+      stage.look(
+        `select to_jsonb(v) - 'declarations' as it from layover.schedule v where ${where} order by namespace, name`,
+      );
 
     const acts: Readonly<Record<string, () => Promise<unknown>>> = {
       "a pause": () => verb("pause", "a"),
@@ -163,11 +165,11 @@ describeSomePostgres(
         expect([await rival("a", elsewhere), await rival("b", elsewhere)]).toEqual(["worker", "worker"]);
         await declare("worker", { b: { ...mine, everyMs: 3 * hour } });
         const sees = [await rival("a"), await rival("b"), await rival("b", elsewhere)];
-        expect(sees).toEqual(["worker", "worker", "worker"]);
-        const [{ rival: kept } = {}] = await stage.look(
-          "select rival from layover.schedule where namespace = 'elsewhere' and name = 'b'",
+        expect(sees).toEqual([null, "worker", "worker"]); // that build declares `a` no more
+        const [{ kept } = {}] = await stage.look(
+          "select declarations->'worker' as kept from layover.schedule where namespace = 'elsewhere' and name = 'b'",
         );
-        expect(kept).toMatchObject({ definition: { everyMs: 2 * hour } });
+        expect(kept).toMatchObject({ everyMs: 2 * hour });
       });
 
       test("are adopted once, by the rival alone, if what it declares can be", async () => {
@@ -178,7 +180,11 @@ describeSomePostgres(
         expect(await verb("adopt", "a", { owner: "stranger" })).toMatchObject({ outcome: "not_applicable" });
         expect(await verb("adopt", "a", { owner: "worker" })).toMatchObject({ outcome: "adopted" });
         expect(await verb("adopt", "a", { owner: "worker" })).toMatchObject({ outcome: "adopted" });
-        expect(await get("a")).toMatchObject({ owner: "worker", rivalOwner: null, definition: { everyMs: 2 * hour } });
+        expect(await get("a")).toMatchObject({
+          owner: "worker",
+          rivalOwner: "server",
+          definition: { everyMs: 2 * hour },
+        });
         const reason = "every must be from 1 minute to 10 years";
         expect(await verb("adopt", "b", { owner: "worker" })).toMatchObject({ outcome: "invalid", reason });
         expect(await get("b")).toMatchObject({ owner: "server", rivalOwner: "worker" });

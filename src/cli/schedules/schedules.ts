@@ -64,6 +64,7 @@ const show = new Command("show")
     const { workflow, version, definition, owner, nextAt, firesAt, lastAt, lastRunId, fired, skipped } = schedule;
     print(`${plain(schedule.name)} starts ${plain(workflow)} (version ${version}): ${plain(calendarText(definition))}`);
     print(owner === undefined ? "It was made at run time." : `The code of ${plain(owner)} declares it.`);
+    for (const other of schedule.alsoDeclaredBy ?? []) print(`The code of ${plain(other)} declares the same.`);
     print(
       `Next: ${firesAt === undefined || nextAt === undefined ? "never" : `${moment(firesAt, now)}, for ${nextAt.toISOString()}`}`,
     );
@@ -152,7 +153,7 @@ const trigger = change<ChangeOptions & { readonly ignoreOverlap?: true }>({
 const remove = change({
   name: "delete",
   summary: "deletes a schedule",
-  description: "Deletes a schedule that was made at run time, or whose owner is gone. Its runs go on.",
+  description: "Deletes a schedule that no code of a live deployment declares. Its runs go on.",
   act: async (name, options) => {
     await withServer(({ client }) => client.schedules.delete(name, terms(options)));
     return [`The schedule ${name} is deleted.`, { outcome: "deleted", name }];
@@ -163,7 +164,7 @@ const adopt = change<ChangeOptions & { readonly owner: string }>({
   name: "adopt",
   summary: "gives a schedule to another deployment",
   description:
-    "Gives a schedule to the deployment whose code declares something else under its name. That is its definition then.",
+    "Gives a schedule to another deployment whose code declares it, the same or something else. That is its definition then.",
   more: (command) => command.requiredOption("--owner <deployment>", "the name of that deployment"),
   act: async (name, { owner, ...options }) => {
     const schedule = await withServer(({ client }) => client.schedules.adopt(name, { ...terms(options), owner }));

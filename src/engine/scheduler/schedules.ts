@@ -25,7 +25,7 @@ export async function noteDeployment(context: EngineContext, limit: TimeLimit, n
   const named = { environment, deploymentName, deployment: id };
   const send = async (call: Omit<NoteCall, keyof typeof named>): Promise<NoteAnswer> => {
     const answer = await limit.wait(() => calls.noteDeployment({ ...named, ...call }));
-    tellRefused(context, answer);
+    tellRefused(context, deploymentName, answer);
     limit.extend();
     return answer;
   };
@@ -86,10 +86,10 @@ async function inputOf({
 }
 
 /** Tells which schedules were not registered. */
-function tellRefused({ tell }: EngineContext, { schedules }: NoteAnswer): void {
+function tellRefused({ tell }: EngineContext, by: string | undefined, { schedules }: NoteAnswer): void {
   for (const { name, owner } of schedules?.refused ?? []) {
     const whose = owner === null ? "was made at run time" : `belongs to the deployment "${owner}"`;
-    const reason = `another definition of that name ${whose}. To take it over: layover schedules adopt`;
+    const reason = `another definition of that name ${whose}. To take it over: layover schedules adopt ${name} --owner ${by}`;
     tell({ kind: "schedule_refused", schedule: name, reason });
   }
   for (const { name, reason } of schedules?.invalid ?? []) tell({ kind: "schedule_refused", schedule: name, reason });

@@ -177,6 +177,7 @@ export const actViews = {
     isCarried: flag,
     ownerIsLive: flag,
     rivalOwner: optional(text),
+    alsoDeclaredBy: optional(list(text)),
     stoppedBecause: optional(text),
     createdAt: instant,
     changedAt: instant,

@@ -65,7 +65,8 @@ export function schedulerCalls(sender: CallSender) {
     /** Arms only if there are schedules to register: the scheduler looks at new ones in the motion minute. */
     noteDeployment(call: scheduler.NoteCall): Promise<scheduler.NoteAnswer> {
       const sent = { ...call, endpoint: sender.endpoint };
-      return Object.keys(call.schedules ?? {}).length === 0
+      // Code that declares none may leave one to a deployment that declares something else.
+      return call.schedules === undefined
         ? sender.call("note_deployment", sent)
         : sender.armedCall("note_deployment", sent, () => []);
     },

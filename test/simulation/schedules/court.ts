@@ -7,13 +7,14 @@ import type { DeclaredSchedule } from "../../../src/postgres/wire-scheduler.ts";
 import { twoMinutes } from "../../engine/watch.ts";
 import {
   adopted,
+  type Declarations,
   declared,
   type Expected,
   fired,
+  givenUp,
   isSame,
   lookedAtAgain,
   paused,
-  type Rival,
   type Row,
   resumed,
   triggered,
@@ -28,6 +29,8 @@ interface Snapshot {
   readonly open: readonly Open[];
   /** Workflows that are paused. */
   readonly held: ReadonlySet<string>;
+  /** The names of deployments that are alive. */
+  readonly live: readonly string[];
 }
 
 /** A run of a schedule that is not over. `id` is the user's. */
@@ -135,6 +138,7 @@ export class Court {
     return {
       now: seen.now,
       open,
+      live: seen.live,
       rows: new Map(seen.schedules.map((row) => [row.name, { ...row, isAtWork: isAtWork(row.name) }])),
       runs: new Set([...this.runs, ...seen.runs]),
       held: new Set(seen.held),
@@ -144,14 +148,15 @@ export class Court {
 
 interface Seen {
   readonly now: number;
-  readonly schedules: readonly (Row & { readonly workflow: string; readonly rival: Rival | null })[];
+  readonly schedules: readonly (Row & { readonly workflow: string; readonly declarations: Declarations })[];
+  readonly live: readonly string[];
   readonly runs: readonly string[];
   readonly open: readonly Open[];
   readonly held: readonly string[];
 }
 
 /** What is to be of each schedule after a call. What the call deletes is left out. */
-function* expectations(name: string, call: Call, before: Snapshot, { now }: Snapshot): Generator<Expected> {
+function* expectations(name: string, call: Call, before: Snapshot, { now, live }: Snapshot): Generator<Expected> {
   for (const row of before.rows.values()) {
     const isMeant = row.name === call.name;
     switch (name) {
@@ -163,8 +168,8 @@ function* expectations(name: string, call: Call, before: Snapshot, { now }: Snap
         const { owner } = row;
         if (call.schedules === undefined || (definition === undefined && owner !== call.deploymentName))
           yield unchanged(row);
-        else if (definition !== undefined)
-          yield declared(row, { name: row.name, owner: call.deploymentName ?? null, definition, now });
+        else if (definition === undefined) yield* givenUp(row, live, now);
+        else yield declared(row, { name: row.name, owner: call.deploymentName ?? null, definition, now });
         break;
       }
       case "create_schedule":
@@ -177,9 +182,7 @@ function* expectations(name: string, call: Call, before: Snapshot, { now }: Snap
         yield isMeant ? resumed(row) : unchanged(row);
         break;
       case "adopt_schedule":
-        yield isMeant && row.rival !== null && row.rival.owner === call.owner
-          ? adopted(row, row.rival, now)
-          : unchanged(row);
+        yield isMeant && call.owner !== undefined ? adopted(row, call.owner, now) : unchanged(row);
         break;
       case "trigger_schedule":
         yield isMeant && call.runId !== undefined && !before.runs.has(`${row.name}@${call.runId}`)
@@ -232,7 +235,7 @@ function time(ms: number | null): string {
 
 /** SQL of a row: `v` is the schedule. It says whether a run of it is at work by another SQL. */
 export function rowText(isAtWork: string): string {
-  return `json_build_object('name', v.name, 'owner', v.owner, 'rival', v.rival, 'definition', v.definition, 'workflow', v.workflow,
+  return `json_build_object('name', v.name, 'owner', v.owner, 'declarations', coalesce(v.declarations, '{}'), 'definition', v.definition, 'workflow', v.workflow,
             'next', layover.to_ms(v.next_at), 'fires', layover.to_ms(v.fires_at), 'due', layover.to_ms(v.due_at),
             'last', layover.to_ms(v.last_at), 'fired', v.fired, 'skipped', v.skipped, 'inRow', v.skipped_in_row,
             'cause', v.last_skip->>'cause', 'isPaused', v.paused_at is not null, 'lastRun', v.last_run_id,
@@ -248,5 +251,6 @@ const snapshot = `
       'open', coalesce((select json_agg(json_build_object('schedule', r.scheduled->>'schedule', 'id', r.user_id))
         from layover.run r join layover.run_state t on t.run_id = r.id
         where r.namespace = $1 and r.scheduled is not null and t.ended_at is null), '[]'),
+      'live', coalesce((select json_agg(distinct l.name) from layover.live_deployments($1) as l), '[]'),
       'held', coalesce((select json_agg(q.workflow) from layover.workflow_pause q
         where q.namespace = $1 and q.resumed_at is null), '[]')) as seen`;

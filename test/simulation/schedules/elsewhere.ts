@@ -1,4 +1,4 @@
-/** Another deployment on the same database. It declares something else under the names of schedules that are not its own. */
+/** Another deployment on the same database. It declares something under the names of schedules that are not its own, one with each build. */
 import type { Site } from "../site.ts";
 import { declare, nameOf } from "./code.ts";
 import type { Terms } from "./scenario.ts";
@@ -13,7 +13,7 @@ export async function rivalOf(
   which: number,
 ): Promise<{ readonly owner: string; readonly isOurs: boolean }> {
   const { rows } = await pool.query<{ readonly owner: string | null; readonly is_ours: boolean }>(
-    "select v.rival->>'owner' as owner, v.owner = 'server' as is_ours from layover.schedule v where v.namespace = $1 and v.name = $2",
+    "select (select min(k) from jsonb_object_keys(v.declarations) as k) as owner, v.owner = 'server' as is_ours from layover.schedule v where v.namespace = $1 and v.name = $2",
     [namespace, nameOf(which)],
   );
   return { owner: rows[0]?.owner ?? elsewhere, isOurs: rows[0]?.is_ours === true };

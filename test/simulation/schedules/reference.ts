@@ -25,8 +25,9 @@ export interface Row {
   readonly isAtWork: boolean;
 }
 
-/** What another deployment declares under its name. */
-export type Rival = Pick<Row, "definition"> & { readonly owner: string };
+/** What other deployments declare under its name. */
+export type Declarations = Readonly<Record<string, DeclaredSchedule>>;
+type Shared = Row & { readonly declarations: Declarations };
 
 /** When the scheduler has to look: never, or so early that the instant is served. `same`: nothing may have changed it. */
 export type Due = "never" | "in time" | "same";
@@ -84,8 +85,17 @@ export function declared(
 }
 
 /** What becomes of it when another deployment takes it over. */
-export function adopted(row: Row, { owner, definition }: Rival, now: number): Expected {
-  return row.owner === owner ? unchanged(row) : edited({ ...row, owner }, definition, now);
+export function adopted(row: Shared, owner: string, now: number): Expected {
+  const definition = row.declarations[owner];
+  return definition === undefined || row.owner === owner ? unchanged(row) : edited({ ...row, owner }, definition, now);
+}
+
+/** What becomes of it when its owner declares it no more: another one has it that is alive, or nobody. */
+export function* givenUp(row: Shared, live: readonly string[], now: number): Generator<Expected> {
+  const heirs = live.filter((name) => Object.hasOwn(row.declarations, name)).toSorted();
+  const alike = heirs.find((name) => isSame(row.declarations[name] ?? row.definition, row.definition));
+  const heir = alike ?? heirs[0];
+  if (heir !== undefined) yield adopted(row, heir, now);
 }
 
 function edited(row: Row, definition: DeclaredSchedule, now: number): Expected {

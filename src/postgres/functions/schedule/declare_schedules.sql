@@ -1,51 +1,48 @@
 -- Registers all schedules that the code of a deployment declares (`schedules`: definitions by name), when it notes that it is deployed. Those
--- that it declared before, and does not declare any more, are deleted. Of many it registers some with each call: then `names` has all, and
--- comes with the last call (note_deployment). The pause of an operator stays. What cannot be registered stays as it was.
+-- that it declared before, and does not declare any more, are given up (give_up_schedule). Of many it registers some with each call: then
+-- `names` has all, and comes with the last call (note_deployment). The pause of an operator stays. What cannot be registered stays as it was.
 --
--- A name has one owner. If another deployment declares the same there, nothing changes; if it declares something else, that is kept as the
--- `rival`, and refused (adopt_schedule). Rows are locked by name, as everywhere. Answers {"refused", "invalid"}.
+-- A name has one owner. What another deployment declares there is kept in `declarations`: if it is the same, it may be given the schedule
+-- later; if it is something else, it is refused (adopt_schedule). Rows are locked by name, as everywhere. Answers {"refused", "invalid"}.
 create or replace function layover.declare_schedules(p jsonb) returns jsonb
 language plpgsql volatile as $$
 declare
   v_owner   constant text := p->>'deploymentName';
   v_refused jsonb := '[]';
   v_invalid jsonb := '[]';
+  v_given   jsonb;
   v_why     text;
   v_name    text;
   v         layover.schedule;
 begin
   for v_name in
     (select o.name from layover.schedule o
-      where o.namespace = p->>'namespace' and o.owner = v_owner and p->>'note' <> 'declaring'
+      where o.namespace = p->>'namespace' and (o.owner = v_owner or o.declarations ? v_owner) and p->>'note' <> 'declaring'
      except
      select n from jsonb_array_elements_text(p->'names') as n)
     union
     select e.key from jsonb_object_keys(p->'schedules') as e (key)
     order by 1
   loop
+    v_given := p->'schedules'->v_name;
     select o.* into v from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name for update;
-    if not p->'schedules' ? v_name then
-      if v.owner = v_owner then
-        perform layover.remove_schedule(v);
-      end if;
-    elsif p->'schedules'->v_name = 'null' then
+    if v_given is null then
+      perform layover.give_up_schedule(p, v);
+    elsif v_given = 'null' then
       continue; -- its code found that it cannot be registered
-    elsif v.owner = v_owner and layover.is_same_schedule(v.definition, p->'schedules'->v_name) and layover.why_stopped(v) is null then
+    elsif v.owner = v_owner and layover.is_same_schedule(v.definition, v_given) and layover.why_stopped(v) is null then
       continue;
     elsif found and v.owner is distinct from v_owner then
-      if layover.is_same_schedule(v.definition, p->'schedules'->v_name) then
-        update layover.schedule o set rival = null
-         where o.namespace = v.namespace and o.name = v.name and o.rival->>'owner' = v_owner;
-      else
+      update layover.schedule o set declarations = coalesce(o.declarations, '{}') || jsonb_build_object(v_owner, v_given)
+       where o.namespace = v.namespace and o.name = v.name;
+      if not layover.is_same_schedule(v.definition, v_given) then
         v_refused := v_refused || jsonb_build_object('name', v_name, 'owner', v.owner);
-        update layover.schedule o set rival = jsonb_build_object('owner', v_owner, 'definition', p->'schedules'->v_name)
-         where o.namespace = v.namespace and o.name = v.name;
       end if;
     else
-      v_why := layover.check_schedule(v_name, p->'schedules'->v_name);
+      v_why := layover.check_schedule(v_name, v_given);
       if v_why is not null then
         v_invalid := v_invalid || jsonb_build_object('name', v_name, 'reason', v_why);
-      elsif not layover.write_schedule(p, v, v_name, v_owner, p->'schedules'->v_name) then
+      elsif not layover.write_schedule(p, v, v_name, v_owner, v_given) then
         return layover.declare_schedules(p); -- another deployment has just made it
       end if;
     end if;

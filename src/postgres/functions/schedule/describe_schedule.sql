@@ -6,8 +6,8 @@ begin
     'firesAt', layover.to_ms(v.fires_at), 'dueAt', layover.to_ms(v.due_at), 'pausedAt', layover.to_ms(v.paused_at),
     'pausedBy', v.paused_by, 'pausedReason', v.paused_reason, 'lastAt', layover.to_ms(v.last_at),
     'lastFiredAt', layover.to_ms(v.last_fired_at), 'lastRunId', v.last_run_id, 'fired', v.fired, 'skipped', v.skipped,
-    'skippedInRow', v.skipped_in_row, 'lastSkip', v.last_skip, 'rivalOwner', v.rival->>'owner',
-    'stoppedBecause', layover.why_stopped(v),
+    'skippedInRow', v.skipped_in_row, 'lastSkip', v.last_skip, 'rivalOwner', layover.list_declarers(v, false)->>0,
+    'alsoDeclaredBy', layover.list_declarers(v, true), 'stoppedBecause', layover.why_stopped(v),
     'isCarried', exists (
       select from layover.live_deployments(v.namespace) as l where l.versions->v.workflow @> to_jsonb(v.version)),
     'ownerIsLive', v.owner is null or exists (

@@ -13,7 +13,9 @@ begin
             select v from layover.schedule v where v.namespace = list_troubled_schedules.namespace order by v.name limit 10000
           ) as o
          where (o.v).paused_at is null and ((o.v).next_at is not null or (o.v).definition ? 'cron') and (
-             (o.v).next_at is null or (o.v).skipped_in_row >= 3 or (o.v).rival is not null
+             (o.v).next_at is null or (o.v).skipped_in_row >= 3 or exists (
+               select from live l where (o.v).declarations ? l.name
+                 and not layover.is_same_schedule((o.v).definition, (o.v).declarations->l.name))
              or (o.v).due_at < layover.now() - interval '5 minutes' or (o.v).owner <> all (array(select l.name from live l))
              or not exists (select from live l where l.versions->(o.v).workflow @> to_jsonb((o.v).version)))
          order by (o.v).name limit 50

@@ -4,6 +4,8 @@
 --
 -- A firing whose instant has passed, and which is only put off by its jitter, is not lost and not doubled by an edit: the new calendar counts
 -- from before that instant, and never from before the last one that was fired.
+--
+-- If another deployment gets it (`by_owner`), the one that had it goes on declaring what it declares, and may get it back.
 create or replace function layover.write_schedule(p jsonb, was layover.schedule, schedule text, by_owner text, given jsonb) returns boolean
 language plpgsql volatile as $$
 declare
@@ -13,6 +15,10 @@ declare
 begin
   v.namespace := coalesce(p->>'namespace', 'default');
   v.name := schedule;
+  if v.owner <> by_owner then
+    v.declarations := coalesce(v.declarations, '{}') || jsonb_build_object(v.owner, v.definition);
+  end if;
+  v.declarations := nullif(v.declarations - coalesce(by_owner, ''), '{}');
   v.owner := by_owner;
   v.definition := given;
   v.workflow := given->>'workflow';
@@ -32,7 +38,7 @@ begin
   else
     update layover.schedule o
        set owner = v.owner, definition = v.definition, workflow = v.workflow, version = v.version, next_at = v.next_at,
-         fires_at = v.fires_at, due_at = v.due_at, rival = null, changed_at = v.changed_at
+         fires_at = v.fires_at, due_at = v.due_at, declarations = v.declarations, changed_at = v.changed_at
      where o.namespace = v.namespace and o.name = v.name;
   end if;
   return found;

@@ -7,7 +7,7 @@ declare
 begin
   if v.name is null then
     return layover.answer_schedule(p, 'unknown');
-  elsif exists (select from layover.live_deployments(v.namespace) as l where l.name = v.owner) then
+  elsif exists (select from layover.live_deployments(v.namespace) as l where l.name = v.owner or v.declarations ? l.name) then
     return layover.answer_schedule(p, 'declared');
   end if;
   perform layover.remove_schedule(v);
