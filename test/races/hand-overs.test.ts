@@ -132,6 +132,23 @@ describeSomePostgres(
       expect(await get("a")).toMatchObject({ owner: "worker", rivalOwner: null, alsoDeclaredBy: [] });
     });
 
+    test("forgets who is gone when its owner declares it again, and knows them again when they come back", async () => {
+      await declare("server", { a: definition });
+      await declare("third", { a: definition });
+      await declare("worker", { a: definition });
+      await leave("worker");
+      expect((await declare("server", { a: definition })).schedules).toEqual({ refused: [], invalid: [] });
+      expect(await adopt("worker")).toMatchObject({
+        outcome: "not_applicable",
+        schedule: { alsoDeclaredBy: ["third"] },
+      });
+      await declare("worker", { a: definition });
+      expect(await adopt("worker")).toMatchObject({
+        outcome: "adopted",
+        schedule: { alsoDeclaredBy: ["server", "third"] },
+      });
+    });
+
     test("is not deleted by a person while any of them is alive", async () => {
       await declare("server", { a: definition });
       const server = `build ${builds}`;

@@ -31,7 +31,7 @@ begin
     elsif v_given = 'null' then
       continue; -- its code found that it cannot be registered
     elsif v.owner = v_owner and layover.is_same_schedule(v.definition, v_given) and layover.why_stopped(v) is null then
-      continue;
+      perform layover.keep_schedule(v, v_given);
     elsif found and v.owner is distinct from v_owner then
       update layover.schedule o set declarations = coalesce(o.declarations, '{}') || jsonb_build_object(v_owner, v_given)
        where o.namespace = v.namespace and o.name = v.name;

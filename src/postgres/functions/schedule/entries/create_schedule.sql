@@ -28,6 +28,9 @@ begin
       else 'conflict' end;
     exit when v_outcome in ('exists', 'conflict') or layover.write_schedule(p, v, p->>'name', null, p->'definition');
   end loop;
+  if v_outcome = 'exists' then
+    perform layover.keep_schedule(v, p->'definition');
+  end if;
   select o.* into v from layover.schedule o where o.namespace = v_namespace and o.name = p->>'name';
   perform layover.check_armed(p);
   return json_build_object('outcome', v_outcome, 'schedule', layover.describe_schedule(v), 'now', layover.to_ms(layover.now()));
