@@ -179,10 +179,10 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Tells the engine that a claimed run has mail which cannot be read. */
+/** Tells the engine that a claimed run has mail which cannot be read. In a list of runs or records, which are no turns, the value says so. */
 export function noteUnreadable(answer: unknown, turn: number, why: string): void {
-  const { turns } = answer as { turns: Record<string, unknown>[] }; // that of claim_turns or finish_turns, copied above
-  const element = turns[turn];
+  const { turns } = answer as { turns?: Record<string, unknown>[] }; // that of claim_turns or finish_turns is copied above
+  const element = turns?.[turn];
   const claim = element?.["claim"] ?? element;
   if (typeof claim === "object" && claim !== null) Object.assign(claim, { unreadable: why });
 }
