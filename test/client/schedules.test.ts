@@ -57,6 +57,11 @@ describe.each(faces)("schedules, $face", ({ open }) => {
     expect(await refusal({ every: "30s" })).toMatchObject({ code: "invalid_schedule" });
     expect(await refusal({ every: "1h", jitter: "90s" })).toMatchObject({ code: "invalid_schedule" });
     expect(await refusal({ every: "1h", catchUp: "all" })).toMatchObject({ code: "invalid_schedule" });
+    expect(await refusal({ at: new Date("2020-01-01T00:00:00Z") })).toMatchObject({
+      code: "invalid_schedule",
+      message: expect.stringContaining("its instant has passed"),
+    });
+    await expect(schedules.get("s")).rejects.toMatchObject({ code: "unknown_schedule" });
     const misfit = schedules.create("s", digest, { ...weekly, input: { customer: 3 as unknown as string } });
     await expect(misfit).rejects.toMatchObject({ code: "invalid_input" });
     await expect(schedules.create("x".repeat(101), nap, { every: "1h" })).rejects.toMatchObject({

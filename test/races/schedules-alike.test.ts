@@ -226,6 +226,21 @@ describeSomePostgres(
       expect([one.outcome, other.outcome]).toEqual(["changed", "exists"]);
     });
 
+    test("of an instant that has passed are not made, and not given to one that is there; the same again changes nothing", async () => {
+      const once = (at: number, more: object = {}) => {
+        const { everyMs: _, startAt: __, ...rest } = definition;
+        const call = { ...own, name: "a", definition: { ...rest, at, ...more }, armed: [next], replaces: true };
+        return stage.onlooker.call("create_schedule", call);
+      };
+      expect(await once(noon)).toMatchObject({ outcome: "invalid", reason: expect.stringContaining("has passed") });
+      expect(await get("a")).toEqual({ outcome: "unknown" });
+      expect(await once(noon + minute)).toMatchObject({ outcome: "created" });
+      await stage.clock.set(noon + minute);
+      expect(await once(noon + minute)).toMatchObject({ outcome: "exists" });
+      expect(await once(noon + minute, { version: 2 })).toMatchObject({ outcome: "invalid" });
+      expect(await get("a")).toMatchObject({ definition: { version: 1, at: noon + minute } });
+    });
+
     describe("are listed", () => {
       const list = async (more: object = {}) => {
         const { schedules, hasMore } = await stage.onlooker.call("list_schedules", { ...own, ...more });

@@ -1,5 +1,5 @@
 -- nothing -> scheduled, when somebody makes a schedule at run time. The same again changes nothing (`exists`). Another definition is a
--- `conflict`, unless `replaces`, and unless code declares the schedule.
+-- `conflict`, unless `replaces`, and unless code declares the schedule. An instant (`at`) that has passed is `invalid`: it would never fire.
 --
 -- From psql: select layover.create_schedule('{"name": "nightly", "definition": {"workflow": "report", "version": 1, "cron": "0 3 * * *",
 -- "timezone": "Europe/Berlin", "encodedInput": "0null"}}'). SQL arms no alarm.
@@ -26,6 +26,9 @@ begin
       when v.owner is null and layover.is_same_schedule(v.definition, p->'definition') then 'exists'
       when v.owner is null and coalesce((p->>'replaces')::boolean, false) then 'changed'
       else 'conflict' end;
+    if v_outcome in ('created', 'changed') and layover.from_ms((p->'definition'->>'at')::bigint) <= layover.now() then
+      return json_build_object('outcome', 'invalid', 'reason', 'its instant has passed, so it would never fire');
+    end if;
     exit when v_outcome in ('exists', 'conflict') or layover.write_schedule(p, v, p->>'name', null, p->'definition');
   end loop;
   if v_outcome = 'exists' then
