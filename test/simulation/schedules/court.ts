@@ -59,7 +59,7 @@ export class Court {
   readonly wrongs: string[] = [];
   readonly #pool: Pool;
   readonly #namespace: string;
-  #before: Snapshot = { now: 0, rows: new Map(), runs: new Set(), open: [], held: new Set() };
+  #before: Snapshot = { now: 0, rows: new Map(), runs: new Set(), open: [], held: new Set(), live: [] };
   /** When each schedule was made, changed or resumed the last time. Only the time has kept it from firing since. */
   readonly #readySince = new Map<string, number>();
   /** The ids of runs at work whose schedule was deleted. A new one of that name does not know them, unless they are restarted. */
