@@ -140,6 +140,11 @@ export const planted: readonly Planted[] = [
     wrong: /owner is "server" instead of/,
   },
   {
+    what: "a schedule that another deployment declares, too, is deleted with its owner's declaration",
+    definition: changed("schedule/give_up_schedule.sql", "if v_heir is null then", "if true then"),
+    wrong: /it is gone/,
+  },
+  {
     what: "an instant is fired before it has come",
     definition: changed(firing, "elsif v.fires_at > v_now then", "elsif false then"),
     wrong: /the run .* started/,
