@@ -69,6 +69,7 @@ describe("layover/client in a browser", () => {
       "src/client/starting.ts",
       "src/client/unreadable.ts",
       "src/client/waiting.ts",
+      "src/client/whole-number.ts",
       "src/client/workflow-pause.ts",
       "src/postgres/host-clock.ts",
     ]);

@@ -136,6 +136,7 @@ class Pools {
     url.host = this.#database.host;
     const pool = new Pool({ connectionString: url.href });
     pool.on("error", () => {});
+    pool.on("connect", (client) => client.on("error", () => {})); // its test has ended, and so has its database
     this.#pools.set(connectionString, pool);
     return pool;
   }
