@@ -197,7 +197,7 @@ export function changedOf(name: string, { outcome, schedule, skip, reason }: Sch
       });
     case "not_applicable":
       throw new LayoverError("not_applicable", `no code of that deployment declares ${shown}`, {
-        hint: "`layover schedules show` names the deployments whose code declares it. A build says so in its first tick.",
+        hint: "`layover schedules show` names the deployments whose code declares it.",
       });
     case "skipped":
       throw new LayoverError("schedule_overlap", `${shown} started no run: ${whyOf(skip?.cause, skip?.reason)}`, {
