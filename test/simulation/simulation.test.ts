@@ -38,7 +38,7 @@ test("the same seed tells the same story, whatever was played before", { timeout
 test("of statements that wait for one lock the seed says who goes on first, however late Postgres answers", {
   timeout: 300_000,
 }, async () => {
-  const drawn = fc.sample(scenario, { seed: 78, numRuns: size.twice });
+  const drawn = fc.sample(scenario, { seed: 79, numRuns: size.twice });
   const crowded = drawn.map((one) => ({ ...one, chances: { ...noneMet(), "is held": 500 }, focus: undefined }));
   const storiesOf = async (played: Site) => {
     const lines: string[] = [];
