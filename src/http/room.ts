@@ -1,5 +1,5 @@
 /**
- * What the requests of one process share: so many bytes of bodies, and so many long lists at once. Where each request has
+ * The limits that all requests of one process share: on the bytes of bodies, and on long lists at once. Where each request has
  * an app of its own, all of these apps get the same rooms.
  *
  * A host may drop a request without a word, as Cloudflare does when the client goes away. Then no code runs that gives back
@@ -12,6 +12,10 @@ export class Room {
   readonly most: number;
   readonly host: WallClock;
   readonly #shares = new Map<object, { readonly size: number; readonly until: number }>();
+  /** The size of all shares together. */
+  #taken = 0;
+  /** No share is over before. So requests that are refused cost no look at all shares. */
+  #noneBefore = Number.POSITIVE_INFINITY;
 
   /** @param most how much may be taken at once */
   constructor(most: number, host: WallClock) {
@@ -25,18 +29,32 @@ export class Room {
    */
   take(who: object, size: number, ms: number): boolean {
     const now = this.host.monotonic();
-    let others = 0;
-    for (const [owner, share] of this.#shares) {
-      if (share.until <= now) this.#shares.delete(owner);
-      else if (owner !== who) others += share.size;
-    }
-    if (others > 0 && others + size > this.most) return false;
+    if (!this.#fits(who, size)) this.#dropOver(now);
+    if (!this.#fits(who, size)) return false;
+    this.leave(who);
     this.#shares.set(who, { size, until: now + ms });
+    this.#taken += size;
+    this.#noneBefore = Math.min(this.#noneBefore, now + ms);
     return true;
   }
 
   leave(who: object): void {
+    this.#taken -= this.#shares.get(who)?.size ?? 0;
     this.#shares.delete(who);
+  }
+
+  #fits(who: object, size: number): boolean {
+    const others = this.#taken - (this.#shares.get(who)?.size ?? 0);
+    return others === 0 || others + size <= this.most;
+  }
+
+  #dropOver(now: number): void {
+    if (now < this.#noneBefore) return;
+    this.#noneBefore = Number.POSITIVE_INFINITY;
+    for (const [owner, { until }] of this.#shares) {
+      if (until <= now) this.leave(owner);
+      else this.#noneBefore = Math.min(this.#noneBefore, until);
+    }
   }
 }
 
