@@ -73,6 +73,16 @@ describeSomePostgres(
       expect((await sweep(stage.onlooker, { endpoint: "here/db" })).keys).toEqual(["a"]);
     });
 
+    test("are not put for somebody whose key was revoked", async () => {
+      const [keyId, runId] = [randomUUID(), randomUUID()];
+      const put = () =>
+        stage.onlooker.call("hold_values", { namespace, keyId, values: [{ runId, key: "a", bytes: 7 }] });
+      await stage.onlooker.call("create_key", { keyId, name: "shop", scopes: ["start"] });
+      await put();
+      await stage.onlooker.call("revoke_key", { keyId });
+      await expect(put()).rejects.toMatchObject({ code: "LO005" });
+    });
+
     test("are held once, however often the call comes", async () => {
       const run = await started();
       await hold(run.id, "a", "b");
