@@ -87,7 +87,7 @@ describe("layover webhooks", { timeout: 60_000 }, () => {
       await deliver("d2", { order: "p2" }, "mail");
       await deliver("d3", { order: "p3", breaks: true });
       await deliver("d4", { order: "p4" });
-      // As a week later. No code serves the webhook of d2 any more.
+      // The event of d1 is deleted, as it is after a week. No code serves the webhook of d2 any more.
       await database.pool.query("update layover.delivery set event = null, headers = null where id = 'd1'");
       await server?.close();
       await deploy([shop]);

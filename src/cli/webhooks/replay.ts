@@ -14,7 +14,7 @@ import { listDeliveries, type Replayed, replayDelivery } from "./deliveries.ts";
 
 type Named = Pick<DeliveryView, "webhook" | "id">;
 
-/** What became of a delivery. */
+/** The outcome of one delivery that was played again. */
 type Told = Named &
   (
     | Replayed

@@ -23,7 +23,7 @@ export interface Move extends Pick<MailPage, "isAwaited" | "signals"> {
 /** `refused`: a value or a schema of the other version does not fit. */
 export type UpgradeVerdict = ReplayVerdict | { readonly outcome: "refused"; readonly reason: string };
 
-/** What is stored already was small enough, or a store keeps it (layover/store). */
+/** Stored values are not measured again: the limit held when they were stored, and was larger with a store (layover/store). */
 const anySize = { maxBytes: Number.POSITIVE_INFINITY };
 
 export async function judgeUpgrade(

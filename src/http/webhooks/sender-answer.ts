@@ -1,4 +1,4 @@
-/** What the code of a webhook has a sender told: checked, and as a response. */
+/** The answer that the code of a webhook gives a sender: it is checked, and made a response. */
 import type { SenderAnswer } from "./verifier.ts";
 
 const mostHeaders = 20;
@@ -8,7 +8,7 @@ const longestHeader = 4_096;
 const nameForm = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 const valueForm = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What is said by `type`, by the server or by the connection. */
+/** Headers that the code may not set: `type` sets one of them, and the server sets the others. */
 const ownHeaders =
   /^(content-(type|length|encoding)|transfer-encoding|connection|cache-control|x-content-type-options)$/i;
 

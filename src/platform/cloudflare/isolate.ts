@@ -20,7 +20,7 @@ export interface Isolate extends Runtime {
   readonly publicUrl: string;
   /** The keys that are known to be revoked, and the callbacks that are known to be answered. */
   readonly remembered: Remembered;
-  /** What its requests may take at once. */
+  /** The limits that its requests share. */
   readonly rooms: Rooms;
   /** The database's clock. A warm isolate knows the time already, so a step takes two statements, and not three. */
   readonly clock: DatabaseClock;

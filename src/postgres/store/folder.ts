@@ -46,7 +46,7 @@ export function folderStore(folder: string): ValueStore {
   };
 }
 
-/** Where a value is written before it is put in its place. */
+/** The file to which a value is written, before it gets the name under which it is read. */
 function besideOf(file: string): string {
   return `${file}.part`;
 }

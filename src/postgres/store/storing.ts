@@ -76,7 +76,7 @@ export class Storing implements Sealing {
     if (outgoing.length === 0) return sealed;
     const values: Held[] = outgoing.map(({ runId, key, bytes }) => ({ runId, key, bytes }));
     const lateMs = "commitWithinMs" in call ? call.commitWithinMs : undefined;
-    // Whoever may not send the call puts nothing into the store either.
+    // The database refuses a sender here as it would refuse the call, so nothing is put for that.
     const { namespace, endpoint, environment, keyId, sessionId } = call;
     const held = { namespace, endpoint, environment, keyId, sessionId, values, lateMs };
     await query("select layover.hold_values($1) as answer", [JSON.stringify(held)]);

@@ -10,7 +10,7 @@ import { remark, statusBadge, textOf } from "../values.ts";
 import { Asked, filterForm } from "./filter-form.ts";
 import { type FoundRuns, findRuns } from "./find-runs.ts";
 
-/** What the rows of the list need of the visit. */
+/** The part of a visit that the rows of the list need. */
 type Seen = Pick<DashboardVisit, "root" | "seesStacks">;
 
 export function runsPage({ contracts }: DashboardTerms, { page }: Screens): Route {
