@@ -6,19 +6,18 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What takes longer than half a minute, the longest first. */
 const longest = [
-  "simulation/simulation",
-  "crash/undo",
-  "model/model",
+  "platform/mixed/releases",
+  "demo/demo",
+  "platform/mixed/moving",
   "platform/processes",
-  "platform/large-histories",
-  "crash/cancel",
-  "engine/programs",
-  "crash/family",
-  "crash/repair",
-  "crash/nested",
-  "crash/order",
-  "crash/at-most-once",
-  "platform/dev",
+  "aws/deployed",
+  "pack/readme",
+  "simulation/simulation",
+  "http/dashboard/chromium/play.chromium",
+  "platform/mixed/deaths",
+  "crash/undo",
+  "pack/init-fetch",
+  "chaos/deadlocks",
 ].map((name) => `/test/${name}.test.ts`);
 
 export class LongestFirst extends BaseSequencer {

@@ -121,6 +121,7 @@ export class Environment {
     const child = spawn(process.execPath, runtime, {
       env: {
         PATH: process.env["PATH"],
+        NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
         AWS_REGION: "eu-central-1",
         AWS_ACCESS_KEY_ID: role,
         AWS_SECRET_ACCESS_KEY: "of no account",

@@ -25,6 +25,7 @@ export async function beginFunctions(mortal: Mortal): Promise<OneHost> {
       return fate === "dies before" ? "lost" : "passes";
     },
     clock,
+    concurrency: 5,
   });
   onTestFinished(async () => {
     await cloud.close();

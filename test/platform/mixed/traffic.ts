@@ -20,9 +20,11 @@ const begin = { cloudflare: beginWorker, aws: beginFunctions, node: beginProcess
 const stepMs = 15_000;
 /** How late a run may go on, by how much the clock was turned: how long this machine takes for its work says nothing. */
 const latestMs = 2 * minuteMs + 2 * stepMs;
-const atOnce = 20;
+const atOnce = 5;
 /** How long a host may take to notice that a run is due, by the clock on the wall. */
 const noticeMs = 5_000;
+/** How long nobody may have been at work before the clock is turned on. */
+const lookMs = 100;
 
 export interface Planned {
   readonly runId: string;
@@ -46,6 +48,8 @@ export class Traffic {
   readonly #world: World;
   readonly #mortal: Mortal;
   readonly #begun = new Map<Host, OneHost>();
+  /** The builds that each host has, two of them in a gradual release. */
+  readonly #builds = new Map<Host, readonly Build[]>();
   readonly #asking = askingAt((host) => this.#hostOf(host).url);
 
   private constructor(pool: TestDatabase["pool"], world: World, mortal: Mortal) {
@@ -73,16 +77,19 @@ export class Traffic {
 
   async deploy(host: Host): Promise<void> {
     this.#begun.set(host, await begin[host](this.#mortal));
+    this.#builds.set(host, ["first"]);
     await this.#hostOf(host).deployed();
   }
 
   /** Begins a gradual release: the build that is there stays beside this one. */
   async share(host: Host, build: Build): Promise<void> {
     await this.#hostOf(host).share(build);
+    this.#builds.set(host, [...(this.#builds.get(host) ?? []), build]);
   }
 
   async release(host: Host, build: Build): Promise<void> {
     await this.#hostOf(host).release(build);
+    this.#builds.set(host, [build]);
     await this.#hostOf(host).deployed();
     await this.#settle(); // what the build before had at work goes on to its end
   }
@@ -90,6 +97,7 @@ export class Traffic {
   takeAway(host: Host): void {
     this.#hostOf(host).die();
     this.#begun.delete(host);
+    this.#builds.delete(host);
   }
 
   async wake(host: Host): Promise<void> {
@@ -135,7 +143,7 @@ export class Traffic {
     let before = -1;
     while (before < asked.length || this.#isAtWork() || (await this.#leases()) > 0 || (await mayBegin())) {
       before = asked.length;
-      await delay(400);
+      await delay(lookMs);
     }
   }
 
@@ -190,11 +198,12 @@ export class Traffic {
     return rowCount ?? 0;
   }
 
-  /** How many runs have become due since the clock was turned the last time. */
+  /** How many runs whose code somebody has have become due since the clock was turned the last time. */
   async #justDue(): Promise<number> {
     const { rowCount } = await this.#pool.query(
-      "select from layover.run_state where status <> 'running' and due_at > to_timestamp($1) and due_at <= to_timestamp($2)",
-      [(this.now() - stepMs) / 1_000, this.now() / 1_000],
+      `select from layover.run_state join layover.run on id = run_id
+       where status <> 'running' and due_at > to_timestamp($1) and due_at <= to_timestamp($2) and version = any($3)`,
+      [(this.now() - stepMs) / 1_000, this.now() / 1_000, [...this.#builds.values()].flat().map(versionIn)],
     );
     return rowCount ?? 0;
   }
