@@ -146,7 +146,7 @@ function oneOf<Word extends string>(body: Body, field: string, words: readonly W
 }
 
 export function scheduleDescriptions(): Descriptions {
-  const refusals = ["unknown_schedule", "invalid_name"] as const;
+  const refusals = ["unknown_schedule", "invalid_name", "invalid_request"] as const;
   return {
     "GET /v1/schedules": {
       id: "listSchedules",

@@ -73,8 +73,24 @@ function translate(cause: QueryError): Error {
         cause,
       });
     default:
+      if (isUnstorable(cause)) return unstorable(cause);
       return isPassing(cause.sqlState) ? unavailable(cause) : cause;
   }
+}
+
+/**
+ * Whether Postgres cannot read the call's own JSON: U+0000 is 22P05, half of a surrogate pair 22P02. Both come before anything
+ * is done. The texts of runs are no JSON.
+ */
+function isUnstorable({ sqlState, message }: QueryError): boolean {
+  return sqlState === "22P05" || (sqlState === "22P02" && message.includes("json"));
+}
+
+function unstorable(cause: QueryError): LayoverError {
+  return new LayoverError("invalid_request", "a text of the call holds a character that Postgres cannot store", {
+    hint: "Leave out U+0000 and halves of surrogate pairs.",
+    cause,
+  });
 }
 
 export function revokedKey(options: { readonly cause?: unknown } = {}): LayoverError {

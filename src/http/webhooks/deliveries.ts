@@ -119,7 +119,7 @@ export function webhookDescriptions(): Descriptions {
       id: "getDelivery",
       does: "Answers a delivery, with its event.",
       answers: { 200: "Delivery" },
-      problems: ["unknown_delivery"],
+      problems: ["unknown_delivery", "invalid_request"],
     },
     "POST /v1/webhooks/:name/deliveries/:id/replay": {
       id: "replayDelivery",
