@@ -5,7 +5,8 @@
  * for both. So a cookie that somebody has copied is worth nothing afterwards.
  *
  * The cookie's name begins with `__Host-`, so no other host and no page that came over http can set it. A browser keeps no such
- * cookie of `http://localhost`, so there it has another name, unless `publicUrl` says that the world reaches the app elsewhere.
+ * cookie of `http://localhost`, so there it has another name, unless `publicUrl` says that the world reaches the app elsewhere, or
+ * a proxy that the browser has come by https.
  */
 import { parse, serialize } from "hono/utils/cookie";
 import { v7 } from "uuid";
@@ -76,15 +77,22 @@ export function sessionCookie(request: Request, publicUrl: string | undefined, s
 
 /**
  * A proxy may ask for `http://localhost:3000` whatever the address that the browser has asked for (nginx does so by default). So
- * the request alone does not say that the browser is on this machine.
+ * the request alone does not say that the browser is on this machine. What a proxy says counts only for the stricter cookie, so
+ * nothing is gained by making it up.
  */
 function cookieOf(
-  { url }: Request,
+  { url, headers }: Request,
   publicUrl: string | undefined,
 ): { readonly name: string; readonly isSecure: boolean } {
-  return isOwnMachine(url) && (publicUrl === undefined || isOwnMachine(publicUrl))
+  const isLocal = isOwnMachine(url) && (publicUrl === undefined || isOwnMachine(publicUrl));
+  return isLocal && !hasComeByTls(headers)
     ? { name: `layover-session-${new URL(url).port}`, isSecure: false }
     : { name: "__Host-layover-session", isSecure: true };
+}
+
+/** Whether the first of several proxies has got the request by https. */
+function hasComeByTls(headers: Headers): boolean {
+  return /^https\b/i.test(headers.get("x-forwarded-proto") ?? "");
 }
 
 function isOwnMachine(url: string): boolean {

@@ -250,6 +250,30 @@ describe("the dashboard", () => {
     }
   });
 
+  it.each(["https", "HTTPS", "https, http"])(
+    "sets a secure cookie where a proxy says that the browser came by %s",
+    async (proto) => {
+      const { app } = aDashboard(database.query, { publicUrl: "http://localhost:3000" }); // as on Node where nobody set it
+      const headers = { "sec-fetch-site": "same-origin", "x-forwarded-proto": proto };
+      const root = "http://localhost:3000/dashboard";
+      const answer = await app.request(`${root}/sign-in`, posted({ key: aKey() }, headers));
+      const set = answer.headers.get("set-cookie") ?? "";
+      expect(set).toMatch(/^__Host-layover-session=.*; Secure; SameSite=Lax$/);
+      const cookie = set.split(";")[0] ?? "";
+      expect((await app.request(`${root}/workflows`, { headers: { ...headers, cookie } })).status).toBe(200);
+    },
+  );
+
+  it.each(["http", "http, https", "", "httpsx"])(
+    "keeps the cookie of one's own machine where a proxy says %j",
+    async (proto) => {
+      const { app } = aDashboard(database.query, { publicUrl: "http://localhost:3000" });
+      const headers = { "sec-fetch-site": "same-origin", "x-forwarded-proto": proto };
+      const answer = await app.request("http://localhost:3000/dashboard/sign-in", posted({ key: aKey() }, headers));
+      expect(answer.headers.get("set-cookie")).toMatch(/^layover-session-3000=.*HttpOnly; SameSite=Lax$/);
+    },
+  );
+
   it("sets a secure cookie behind a proxy that asks for localhost, and takes it there", async () => {
     const { app } = aDashboard(database.query, { publicUrl: "https://shop.example/layover" });
     const root = "http://localhost:3000/dashboard"; // as `proxy_pass http://localhost:3000` of nginx asks
