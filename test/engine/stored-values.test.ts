@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { type StepContext, workflow } from "layover";
 import { encrypted } from "layover/encryption";
 import { withStore } from "layover/store";
-import { describe, expect, test } from "vitest";
+import { Pool } from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { Client } from "../../src/client/over-postgres/client.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
@@ -395,28 +396,28 @@ describe("values of a run that is gone", () => {
   });
 });
 
-test("the input of a run that is started within a transaction stays as long as that may be open", async () => {
-  const { world, keys } = await aWorld();
-  const connection = await database.pool.connect();
-  try {
+test("a transaction that starts a run has the only connection, so the database keeps the input, with its own limit", async () => {
+  const store = new MemoryStore();
+  const pool = new Pool({ ...database.pool.options, max: 1, connectionTimeoutMillis: 2_000 });
+  onTestFinished(() => pool.end());
+  const query = withStore(pg(pool), { store });
+  const calls = makeCalls({ query, namespace: "single", alarm: async () => {} });
+  const client = new Client({ calls, dispatch: async () => {}, wake: async () => {} });
+  await calls.adoptEnvironment("test");
+  const input = text("i", mebibyte / 2);
+  const connection = await pool.connect();
+  const start = async () => {
     await connection.query("begin");
-    const run = await world.ask((client) =>
-      client.startIn(pg(connection), report, text("i"), { commitWithin: "3 hours" }),
-    );
-    expect(world.time).toBeGreaterThan(3 * 3_600_000); // the world went on to its next alarm meanwhile
-    await world.pass("50 minutes");
-    await world.tick();
-    expect(keys()).toHaveLength(1);
-    await connection.query("rollback");
-    await world.pass("61 minutes");
-    await world.tick();
-    expect([
-      keys(),
-      (await database.pool.query("select from layover.run where id = $1", [run.runId])).rowCount,
-    ]).toEqual([[], 0]);
-  } finally {
-    connection.release();
-  }
+    const { runId } = await client.startIn(pg(connection), report, input, { id: "one" });
+    const tooLong = client.startIn(pg(connection), report, text("i"));
+    await expect(tooLong).rejects.toMatchObject({ code: "value_too_large" });
+    await connection.query("commit");
+    return runId;
+  };
+  const runId = await start().finally(() => connection.release());
+  expect((await client.get(runId)).input).toBe(input);
+  expect(store.values.size).toBe(0);
+  expect((await client.start(report, input, { id: "one" })).runId).toBe(runId);
 });
 
 test("small values, and runs that have no others, have nothing in the store and no row", async () => {

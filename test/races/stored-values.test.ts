@@ -51,15 +51,6 @@ describeSomePostgres(
       ]);
     });
 
-    test("are looked at later where their run is begun within a transaction that may stay open", async () => {
-      const values = [{ runId: randomUUID(), key: "a", bytes: 7 }];
-      await stage.onlooker.call("hold_values", { namespace, values, lateMs: 3 * hour });
-      await stage.clock.set(noon + 4 * hour - 1);
-      expect(await sweep()).toMatchObject({ keys: [], nextAt: noon + 4 * hour });
-      await stage.clock.set(noon + 4 * hour);
-      expect(await sweep()).toMatchObject({ keys: ["a"] });
-    });
-
     test("of a copy of the database are neither put nor deleted, until somebody adopts it", async () => {
       await hold(randomUUID(), "a");
       await stage.clock.set(noon + hour);

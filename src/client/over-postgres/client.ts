@@ -83,7 +83,7 @@ export class Client extends OperationVerbs implements ClientVerbs {
   /**
    * Starts a run inside your own transaction. The run exists once the transaction commits. It begins when its alarm
    * rings, about a minute after `commitWithin`. To make it begin at once, call `wake()` of this client after the
-   * COMMIT.
+   * COMMIT. A store for large values takes no part in the transaction, so the input may have 1 MiB.
    *
    * @example await client.startIn(pg(connection), order, input, { id, commitWithin: "10s" });
    */

@@ -63,7 +63,9 @@ export class Starts {
   async startIn(transaction: Query, contract: Contract, input: unknown, options: StartInOptions): Promise<Started> {
     const { commitWithin = "30s", ...rest } = options;
     const commitWithinMs = toMilliseconds(commitWithin, { field: "commitWithin" });
-    const call = { ...(await this.#callOf(contract, input, rest)), commitWithinMs };
+    // No store takes part in the transaction, so the database keeps its input.
+    const maxBytes = this.#context.limits.valueBytes;
+    const call = { ...(await this.#callOf(contract, input, rest, maxBytes)), commitWithinMs };
     const answer = await translated(() => this.#context.calls.startRunIn(transaction, call));
     const started = startedBy(call, answer);
     if (started.isNew) this.#remember(started.runId);
@@ -77,16 +79,18 @@ export class Starts {
     for (const runId of started) await this.#context.dispatchSoon(runId, 1);
   }
 
-  #callOf(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
+  #callOf(
+    contract: Contract,
+    input: unknown,
+    options: StartOptions,
+    maxBytes = this.#context.valueBytes,
+  ): Promise<StartCall> {
     const traceparent = options.traceparent ?? this.#context.traceparent();
     return startCall(
       contract,
       input,
       { ...options, traceparent },
-      {
-        maxBytes: this.#context.valueBytes,
-        now: () => this.#context.nowForNewRun(),
-      },
+      { maxBytes, now: () => this.#context.nowForNewRun() },
     );
   }
 

@@ -21,7 +21,8 @@ export interface StoringOptions {
 
 /**
  * The calls whose values belong to a run that they name. The others keep theirs in the database: nobody knows the run of signals, schedules
- * and deliveries before the call is carried out, and a transaction (finish_once) has a connection, where the pool may have no second one.
+ * and deliveries before the call is carried out, and a transaction (finish_once, startIn) has a connection, where the pool may have no second
+ * one.
  */
 const ofRuns: ReadonlySet<string> = new Set([
   ...["start_run", "signal_with_start", "answer_callback", "finish_turns"],
@@ -66,7 +67,7 @@ export class Storing implements Sealing {
     const { before } = this.#options;
     const sealed = before === undefined ? call : await before.seal(name, call, query);
     const shape = calls[name];
-    if (shape === undefined || !ofRuns.has(name)) return sealed;
+    if (shape === undefined || !ofRuns.has(name) || "commitWithinMs" in call) return sealed;
     const { keeper } = this.#options;
     const newRunId = name === "fork_run" && "newRunId" in call ? String(call.newRunId) : undefined;
     const outgoing: Outgoing[] = [];
@@ -75,10 +76,9 @@ export class Storing implements Sealing {
     );
     if (outgoing.length === 0) return sealed;
     const values: Held[] = outgoing.map(({ runId, key, bytes }) => ({ runId, key, bytes }));
-    const lateMs = "commitWithinMs" in call ? call.commitWithinMs : undefined;
     // The database refuses a sender here as it would refuse the call, so nothing is put for that.
     const { namespace, endpoint, environment, keyId, sessionId } = call;
-    const held = { namespace, endpoint, environment, keyId, sessionId, values, lateMs };
+    const held = { namespace, endpoint, environment, keyId, sessionId, values };
     await query("select layover.hold_values($1) as answer", [JSON.stringify(held)]);
     await Promise.all(outgoing.map(({ key, value }) => keeper.put(key, value)));
     return stored;

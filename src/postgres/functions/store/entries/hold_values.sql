@@ -1,6 +1,5 @@
 -- nothing -> held, before values are put into the store: `values` is a list of {"runId", "key", "bytes"}. The run may not have begun yet. If it
--- is not there an hour later, the value is of no use, and the sweep deletes it. `lateMs`: how much later than that, where the run is begun
--- within a transaction of the user's that may stay open.
+-- is not there an hour later, the value is of no use, and the sweep deletes it.
 create or replace function layover.hold_values(p jsonb) returns json
 language plpgsql volatile as $$
 begin
@@ -11,7 +10,7 @@ begin
   end if;
   insert into layover.stored_value (namespace, key, run_id, bytes, look_at)
     select p->>'namespace', q->>'key', (q->>'runId')::uuid, (q->>'bytes')::bigint,
-        layover.now() + interval '1 hour' + coalesce((p->>'lateMs')::bigint, 0) * interval '1 millisecond'
+        layover.now() + interval '1 hour'
       from jsonb_array_elements(p->'values') as q
      order by 3, 2
     on conflict do nothing;
