@@ -3,10 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
+import { withStore } from "layover/store";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
+import { MemoryStore } from "../postgres/store/memory-store.ts";
 import { aFolder, commandLine, layover, secret } from "./layover.ts";
 
 const core = pathToFileURL(join(import.meta.dirname, "../../src/core/contract/contract.ts")).href;
@@ -58,6 +60,34 @@ beforeEach(async () => {
 
 const replay = (...args: readonly string[]) =>
   layover(["replay", ...args], { env: { DATABASE_URL: database.url }, folder });
+
+test("is refused where a value is kept in a store, and so is replay-check: they say how large it is, and where", async () => {
+  const stored = withStore(database.query, { store: new MemoryStore(), above: 10 });
+  const packs = trip.handler(async ({ step }) => {
+    await step.run("pack", () => ({ bags: 2 }));
+    await step.sleep("nap", "30 days");
+  });
+  const terms = { workflows: [packs], database: stored, secrets: [secret], port: 0 };
+  const server = await serve({ ...terms, namespace: "stored", onEvent: () => {} });
+  onTestFinished(() => server.close());
+  const run = await server.client.start(trip);
+  await expect.poll(async () => (await run.get()).status, { timeout: 20_000 }).toBe("sleeping");
+  const env = { DATABASE_URL: database.url, LAYOVER_NAMESPACE: "stored" };
+  const module = aModule(same);
+  for (const args of [
+    ["replay", run.runId, module],
+    ["replay-check", module],
+  ]) {
+    const { status, stderr } = await layover(args, { env, folder });
+    expect([args[0], status, stderr]).toEqual([
+      args[0],
+      1,
+      expect.stringMatching(
+        /is kept in a store, 18 bytes under "stored\/[0-9a-f-]{36}\/[0-9a-f-]{36}", and this command has no store/,
+      ),
+    ]);
+  }
+});
 
 describe("layover replay", { timeout: 120_000 }, () => {
   test("tells what each step answered, which line asked for it, and where the run stands", async () => {

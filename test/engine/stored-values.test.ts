@@ -309,7 +309,7 @@ test("a build without the store blocks a run that has values there", async () =>
   await refusedByTwo(world, run, undefined);
   expect(await world.get(run.runId)).toMatchObject({
     status: "blocked",
-    blocked: expect.stringContaining("it is encrypted, or kept in a store"),
+    blocked: expect.stringMatching(/it is kept in a store, 2097\d{3} bytes under "[\w/.-]+"/),
   });
   await world.deploy({ ...build("d"), values: { store } });
   expect(await world.run(run)).toMatchObject({ status: "completed" });

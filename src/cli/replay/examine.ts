@@ -5,7 +5,7 @@ import type { Build } from "../../http/replay-check/mount.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { ParkedCall, ParkedPage } from "../../postgres/wire-replay.ts";
 import type { Judge } from "./judge.ts";
-import { refuseSealed } from "./sealed.ts";
+import { refuseElsewhere } from "./sealed.ts";
 
 /** Runs whose histories have the same places. */
 export interface Group {
@@ -47,7 +47,7 @@ export function examinerHere(calls: Pick<Calls, "listParked" | "readReplay">, ju
       for (const runId of runIds) {
         const stored = await readStored(calls, runId);
         if (stored === undefined) continue;
-        refuseSealed(stored, "replay-check");
+        refuseElsewhere(stored, "replay-check");
         const { asked: _, ...verdict } = await judge.judge(stored);
         verdicts.push({ runId, verdict });
       }

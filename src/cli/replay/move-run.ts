@@ -7,7 +7,7 @@ import { hasGoneOn, isAtWork, type LookedAt, lookAt, type Versions } from "../..
 import type { Calls } from "../../postgres/calls.ts";
 import type { ParkedCall, ParkedPage } from "../../postgres/wire-replay.ts";
 import type { Judge } from "./judge.ts";
-import { refuseSealed, refuseSealedMail } from "./sealed.ts";
+import { refuseElsewhere, refuseSealedMail } from "./sealed.ts";
 
 /** `left`: somebody works at it, or it has gone on or ends meanwhile. Nothing was done to it. */
 export interface Moved {
@@ -50,7 +50,7 @@ export function lookerHere(calls: Pick<Calls, "listParked" | "readReplay" | "rea
         const looked = await lookAt(calls, {
           ...{ runId, from, to },
           judge: async (stored, move) => {
-            refuseSealed(stored, "upgrade");
+            refuseElsewhere(stored, "upgrade");
             refuseSealedMail(runId, move.signals);
             return await judge.judgeMove(stored, move);
           },

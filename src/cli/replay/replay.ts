@@ -17,7 +17,7 @@ import { Judge } from "./judge.ts";
 import { refuseNetwork, refuseTimers } from "./refusals.ts";
 import { replayHere } from "./replay-here.ts";
 import { replayText } from "./replay-text.ts";
-import { refuseSealed } from "./sealed.ts";
+import { refuseElsewhere } from "./sealed.ts";
 
 interface Options {
   readonly version?: number;
@@ -58,7 +58,7 @@ Exit codes: 0 the code fits; 2 the run would be blocked; 3 the code ends otherwi
   .action(async (name: string, module: string | undefined, { version, inspect, json }: Options) => {
     const whole = await findRun(name);
     const stored = version === undefined ? whole : { ...whole, run: { ...whole.run, version } };
-    refuseSealed(stored, "replay");
+    refuseElsewhere(stored, "replay");
     const verdict = inspect === undefined ? await judged(stored, module) : await inspected(stored, module, inspect);
     process.exitCode = exitCodes[verdict.outcome];
     if (json) printJson({ runId: stored.runId, ...verdict });

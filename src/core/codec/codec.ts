@@ -90,14 +90,16 @@ export function decode(text: string, options: DecodeOptions = {}): unknown {
       json,
       "Give `encrypted` its keys, `withStore` its store; or export the run with its secrets.",
     );
+  if (text.startsWith(sealedMark)) throw undecodable(what, "it is encrypted", "Give this deployment `encrypted(…)`.");
   if (text.startsWith(elsewhereMark))
-    throw undecodable(
-      what,
-      "it is encrypted, or kept in a store",
-      "Give this deployment `encrypted(…)` or `withStore(…)`.",
-    );
+    throw undecodable(what, `it is kept in a store, ${describeStored(text)}`, "Give this deployment `withStore(…)`.");
   const why = text === "" ? "its text is empty" : `its format ${JSON.stringify(text.slice(0, 1))} is unknown here`;
   throw undecodable(what, why, "Deploy the version of layover that wrote it, or a newer one.");
+}
+
+/** Says the size and the name of a value in a store: the text is `2stored.<bytes>.<digest>.<name>`. */
+export function describeStored(text: string): string {
+  return text.replace(/^\w+\.(\d+)\.\w+\.(.*)$/, '$1 bytes under "$2"');
 }
 
 function undecodable(what: string, why: string, hint: string, cause?: unknown): LayoverError {

@@ -7,7 +7,7 @@
 import { decode, elsewhereMark, encode, sealedMark, sensitiveMark } from "./codec.ts";
 import type { ErrorValue } from "./error-value.ts";
 
-export { sealedMark } from "./codec.ts";
+export { describeStored, sealedMark } from "./codec.ts";
 
 interface ToStoreOptions {
   /** The subject of an error's sentence: `the result of step "charge"`. */

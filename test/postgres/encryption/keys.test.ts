@@ -203,7 +203,7 @@ test("a deployment without encryption says what it lacks", async () => {
   const { world, run } = await aWaitingOrder(testKeys);
   const client = clientOf(world, database.query);
   expect((await client.get(run.runId)).input).toMatchObject({
-    reason: "the stored value cannot be read: it is encrypted, or kept in a store",
+    reason: "the stored value cannot be read: it is encrypted",
   });
 });
 
