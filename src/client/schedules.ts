@@ -95,9 +95,15 @@ export interface ListSchedulesOptions {
   readonly cursor?: string | undefined;
 }
 
-export type ScheduleOptions = Omit<OperationOptions, "callId">;
+/** What is told of a pause. It is kept until the schedule is resumed. */
+export interface PauseScheduleOptions {
+  /** Why, in at most 2,000 characters. */
+  readonly reason?: string | undefined;
+  /** The name of the person who asks. */
+  readonly by?: string | undefined;
+}
 
-export interface TriggerOptions extends ScheduleOptions {
+export interface TriggerOptions extends Omit<OperationOptions, "callId"> {
   /** Whether a run is started also while another run of the schedule is not over. Default: as the schedule's `overlap` says. */
   readonly ignoresOverlap?: boolean | undefined;
   /** Our id of the run (uuid v7), made by you: the same again gets the same run. */
@@ -118,20 +124,20 @@ export interface ScheduleVerbs {
   /** A page of schedules, by name. @throws LayoverError `invalid_request` */
   list(options?: ListSchedulesOptions): Promise<SchedulePage>;
   /** Pauses it until `resume`; a deploy does not end that. @throws LayoverError `unknown_schedule` */
-  pause(name: string, options?: ScheduleOptions): Promise<ScheduleView>;
+  pause(name: string, options?: PauseScheduleOptions): Promise<ScheduleView>;
   /** Ends the pause. What was missed is made up for as `catchUp` says. @throws LayoverError `unknown_schedule` */
-  resume(name: string, options?: ScheduleOptions): Promise<ScheduleView>;
+  resume(name: string): Promise<ScheduleView>;
   /** Starts a run now, beside the calendar. @throws LayoverError `schedule_overlap`, `unknown_schedule` */
   trigger(name: string, options?: TriggerOptions): Promise<{ readonly runId: string }>;
   /** @throws LayoverError `schedule_conflict` if the code of any live deployment declares it; `unknown_schedule` */
-  delete(name: string, options?: ScheduleOptions): Promise<void>;
+  delete(name: string): Promise<void>;
   /**
    * Gives it to another deployment, whose code declares it. What that declares is its definition then. If it is the same, nothing
    * changes but the owner.
    *
    * @throws LayoverError `not_applicable` if the code of that deployment does not declare it; `unknown_schedule`
    */
-  adopt(name: string, options: ScheduleOptions & { readonly owner: string }): Promise<ScheduleView>;
+  adopt(name: string, options: { readonly owner: string }): Promise<ScheduleView>;
 }
 
 const mostSchedules = 500;
@@ -177,7 +183,7 @@ export function pageOfSchedules({ schedules, hasMore }: ListSchedulesAnswer): Sc
   return { schedules: schedules.map(scheduleView), ...(last !== undefined && { cursor: last.name }) };
 }
 
-export function scheduleCall(name: string, options: ScheduleOptions) {
+export function scheduleCall(name: string, options: PauseScheduleOptions) {
   return { name, ...operationTerms(options) };
 }
 

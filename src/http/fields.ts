@@ -38,7 +38,11 @@ export function objectBody(body: unknown, fields: readonly string[]): Body {
   if (!isPlainObject(body)) throw invalidField("the body", "is not an object", `Send { ${fields.join(", ")} }.`);
   const unknown = Object.keys(body).find((key) => !fields.includes(key));
   if (unknown === undefined) return body;
-  throw invalidField(shorten(unknown), "is not a field of this request", `The fields are ${fields.join(", ")}.`);
+  throw invalidField(
+    shorten(unknown),
+    "is not a field of this request",
+    fields.length === 0 ? "It has none." : `The fields are ${fields.join(", ")}.`,
+  );
 }
 
 /** Null counts as left out, here and below. */

@@ -19,9 +19,10 @@ import {
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
-const terms = { reason: optionalText, by: optionalText };
-const triggerFields = { ...terms, runId: optionalText, ignoresOverlap: optionalFlag };
-const adoptFields = { ...terms, owner: optionalText };
+const pauseFields = { reason: optionalText, by: optionalText };
+const triggerFields = { ...pauseFields, runId: optionalText, ignoresOverlap: optionalFlag };
+const resumeFields = {};
+const adoptFields = { owner: optionalText };
 const createFields = {
   name: optionalText,
   workflow: optionalText,
@@ -40,17 +41,6 @@ const createFields = {
 };
 
 export function scheduleRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
-  const changes = (["pause", "resume"] as const).map(
-    (verb): Route => ({
-      method: "POST",
-      path: `/v1/schedules/:name/${verb}`,
-      scope: "admin",
-      answer: async (visit) => {
-        const asked = await readFields(visit.request, maxBytes, terms);
-        return respondTo(visit.request, await visit.client.schedules[verb](visit.param("name"), asked));
-      },
-    }),
-  );
   return [
     {
       method: "GET",
@@ -82,13 +72,29 @@ export function scheduleRoutes(contracts: Contracts, maxBytes: number): readonly
       method: "DELETE",
       path: "/v1/schedules/:name",
       scope: "admin",
-      answer: async ({ client, request, param, query }) => {
-        const [by, reason] = ["by", "reason"].map((field) => query.get(field) ?? undefined);
-        await client.schedules.delete(param("name"), { by, reason });
+      answer: async ({ client, request, param }) => {
+        await client.schedules.delete(param("name"));
         return respondTo(request, { outcome: "deleted" });
       },
     },
-    ...changes,
+    {
+      method: "POST",
+      path: "/v1/schedules/:name/pause",
+      scope: "admin",
+      answer: async (visit) => {
+        const asked = await readFields(visit.request, maxBytes, pauseFields);
+        return respondTo(visit.request, await visit.client.schedules.pause(visit.param("name"), asked));
+      },
+    },
+    {
+      method: "POST",
+      path: "/v1/schedules/:name/resume",
+      scope: "admin",
+      answer: async (visit) => {
+        await readFields(visit.request, maxBytes, resumeFields);
+        return respondTo(visit.request, await visit.client.schedules.resume(visit.param("name")));
+      },
+    },
     {
       method: "POST",
       path: "/v1/schedules/:name/trigger",
@@ -104,9 +110,9 @@ export function scheduleRoutes(contracts: Contracts, maxBytes: number): readonly
       path: "/v1/schedules/:name/adopt",
       scope: "admin",
       answer: async (visit) => {
-        const { owner: given, ...asked } = await readFields(visit.request, maxBytes, adoptFields);
-        const owner = checkName(given, "owner");
-        return respondTo(visit.request, await visit.client.schedules.adopt(visit.param("name"), { ...asked, owner }));
+        const given = await readFields(visit.request, maxBytes, adoptFields);
+        const owner = checkName(given.owner, "owner");
+        return respondTo(visit.request, await visit.client.schedules.adopt(visit.param("name"), { owner }));
       },
     },
   ];
@@ -180,21 +186,20 @@ export function scheduleDescriptions(): Descriptions {
     "DELETE /v1/schedules/:name": {
       id: "deleteSchedule",
       does: "Deletes a schedule.",
-      query: ["reason", "by"],
       answers: { 200: "ScheduleDeleted" },
       problems: [...refusals, "schedule_conflict"],
     },
     "POST /v1/schedules/:name/pause": {
       id: "pauseSchedule",
       does: "Pauses a schedule until it is resumed. A deploy does not end that.",
-      body: terms,
+      body: pauseFields,
       answers: { 200: "Schedule" },
       problems: refusals,
     },
     "POST /v1/schedules/:name/resume": {
       id: "resumeSchedule",
       does: "Ends the pause of a schedule.",
-      body: terms,
+      body: resumeFields,
       answers: { 200: "Schedule" },
       problems: [...refusals, "invalid_schedule"],
     },

@@ -69,6 +69,18 @@ describe("layover schedules", { timeout: 60_000 }, () => {
     expect((await ask("create", "x", "nap", "--cron", "61 * * * *")).stderr).toContain("61");
   });
 
+  test("take a reason only where it is kept", async () => {
+    const { stdout: runId } = await ask("trigger", "nightly", "--by", "ada", "--reason", "it is late");
+    expect((await server?.client.history(runId.trim()))?.operations).toMatchObject([
+      { verb: "trigger", by: "ada", reason: "it is late" },
+    ]);
+    for (const command of [["resume"], ["delete"], ["adopt", "--owner", "next"]])
+      expect(await ask(...command, "nightly", "--reason", "it is late")).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("Unknown option '--reason'"),
+      });
+  });
+
   /** A deployment of another name, whose code declares the same. */
   const deployBeside = async (deploymentName: string) => {
     const beside = await serve({

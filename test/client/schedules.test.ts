@@ -106,6 +106,16 @@ describe.each(faces)("schedules, $face", ({ open }) => {
     expect(await client.schedules.get("a")).toMatchObject({ fired: 2, lastRunId: beside.runId });
   });
 
+  it("say in the timeline of a run who triggered it, and why", async () => {
+    const { client } = aClient();
+    await client.schedules.create("a", nap, { every: "1h" });
+    const { runId } = await client.schedules.trigger("a", { by: "ada", reason: "the report is late" });
+    await client.schedules.trigger("a", { runId, by: "ada", reason: "the report is late" });
+    expect((await client.history(runId)).operations).toMatchObject([
+      { verb: "trigger", by: "ada", reason: "the report is late", verdict: "triggered", at: expect.any(Date) },
+    ]);
+  });
+
   it("are deleted, and their runs are not", async () => {
     const { client } = aClient();
     await client.schedules.create("a", nap, { every: "1h" });

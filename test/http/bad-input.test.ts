@@ -57,6 +57,14 @@ describe("bad input", () => {
     headers: { "content-type": "application/json", ...authorized, ...headers },
   });
 
+  it("refuses a reason of what nothing can keep it with", async () => {
+    for (const verb of ["resume", "adopt"])
+      for (const field of ["reason", "by"])
+        expect(await answerTo(`/v1/schedules/nightly/${verb}`, post(`{"${field}": "ada"}`))).toBe(
+          "400 invalid_request",
+        );
+  });
+
   it("answers random bytes at every route", async () => {
     const routes = [
       start,

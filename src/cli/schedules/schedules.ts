@@ -76,21 +76,21 @@ const show = new Command("show")
   });
 
 interface ChangeOptions {
-  readonly reason?: string;
-  readonly by?: string | undefined;
   readonly json?: true;
 }
 
-interface Change<Options extends ChangeOptions> {
+interface Reasons {
+  readonly reason?: string;
+  readonly by?: string;
+}
+
+interface Change<Options> {
   readonly name: string;
   readonly summary: string;
   readonly description: string;
   readonly more?: (command: Command) => Command;
   /** Does it, and answers what is printed. */
-  readonly act: (
-    name: string,
-    options: Options & { readonly by: string | undefined },
-  ) => Promise<readonly [text: string, json: unknown]>;
+  readonly act: (name: string, options: Options) => Promise<readonly [text: string, json: unknown]>;
 }
 
 function change<Options extends ChangeOptions>({
@@ -105,25 +105,27 @@ function change<Options extends ChangeOptions>({
     .description(description)
     .argument("<name>", "the name of the schedule");
   return more(command)
-    .option("--reason <text>", "why")
-    .option("--by <name>", "who asks. Default: your name on this machine")
     .option("--json", "answer as JSON")
     .action(async (name: string, options: Options) => {
-      const { by = userName(), json } = options;
-      const [text, answer] = await act(name, { ...options, by });
-      if (json) printJson(answer);
+      const [text, answer] = await act(name, options);
+      if (options.json) printJson(answer);
       else print(plain(text));
     });
 }
 
-const terms = ({ reason, by }: ChangeOptions) => ({ reason, by });
+/** The options of a verb that keeps who asked, and why. */
+const withReasons = (command: Command) =>
+  command.option("--reason <text>", "why").option("--by <name>", "who asks. Default: your name on this machine");
 
-const pause = change({
+const reasonsIn = ({ reason, by = userName() }: Reasons) => ({ reason, by });
+
+const pause = change<ChangeOptions & Reasons>({
   name: "pause",
   summary: "stops a schedule for a while",
   description: "Pauses a schedule: it fires no more until it is resumed, also after a deploy.",
+  more: withReasons,
   act: async (name, options) => {
-    const schedule = await withServer(({ client }) => client.schedules.pause(name, terms(options)));
+    const schedule = await withServer(({ client }) => client.schedules.pause(name, reasonsIn(options)));
     return [`The schedule ${name} is paused.`, schedule];
   },
 });
@@ -132,19 +134,19 @@ const resume = change({
   name: "resume",
   summary: "lets a paused schedule go on",
   description: "Lets a paused schedule go on. What it has missed is made up for as its catchUp says.",
-  act: async (name, options) => {
-    const schedule = await withServer(({ client }) => client.schedules.resume(name, terms(options)));
+  act: async (name) => {
+    const schedule = await withServer(({ client }) => client.schedules.resume(name));
     return [`The schedule ${name} goes on.`, schedule];
   },
 });
 
-const trigger = change<ChangeOptions & { readonly ignoreOverlap?: true }>({
+const trigger = change<ChangeOptions & Reasons & { readonly ignoreOverlap?: true }>({
   name: "trigger",
   summary: "starts a run of a schedule now",
   description: "Starts a run of a schedule now, beside its calendar, and writes its id to stdout.",
-  more: (command) => command.option("--ignore-overlap", "also while a run of it is not over"),
+  more: (command) => withReasons(command.option("--ignore-overlap", "also while a run of it is not over")),
   act: async (name, { ignoreOverlap, ...options }) => {
-    const given = { ...terms(options), ignoresOverlap: ignoreOverlap };
+    const given = { ...reasonsIn(options), ignoresOverlap: ignoreOverlap };
     const triggered = await withServer(({ client }) => client.schedules.trigger(name, given));
     return [triggered.runId, triggered];
   },
@@ -154,8 +156,8 @@ const remove = change({
   name: "delete",
   summary: "deletes a schedule",
   description: "Deletes a schedule that no code of a live deployment declares. Its runs go on.",
-  act: async (name, options) => {
-    await withServer(({ client }) => client.schedules.delete(name, terms(options)));
+  act: async (name) => {
+    await withServer(({ client }) => client.schedules.delete(name));
     return [`The schedule ${name} is deleted.`, { outcome: "deleted", name }];
   },
 });
@@ -166,8 +168,8 @@ const adopt = change<ChangeOptions & { readonly owner: string }>({
   description:
     "Gives a schedule to another deployment whose code declares it, the same or something else. That is its definition then.",
   more: (command) => command.requiredOption("--owner <deployment>", "the name of that deployment"),
-  act: async (name, { owner, ...options }) => {
-    const schedule = await withServer(({ client }) => client.schedules.adopt(name, { ...terms(options), owner }));
+  act: async (name, { owner }) => {
+    const schedule = await withServer(({ client }) => client.schedules.adopt(name, { owner }));
     return [`The schedule ${name} belongs to ${owner} now.`, schedule];
   },
 });

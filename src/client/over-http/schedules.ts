@@ -4,8 +4,8 @@ import type { Contract } from "../../core/contract/contract.ts";
 import type {
   CreateScheduleOptions,
   ListSchedulesOptions,
+  PauseScheduleOptions,
   ScheduleCreated,
-  ScheduleOptions,
   SchedulePage,
   ScheduleVerbs,
   ScheduleView,
@@ -39,23 +39,23 @@ export class HttpSchedules implements ScheduleVerbs {
     return (await this.#api.get("/v1/schedules", { query: { ...options } })) as SchedulePage;
   }
 
-  async pause(name: string, options: ScheduleOptions = {}): Promise<ScheduleView> {
+  async pause(name: string, options: PauseScheduleOptions = {}): Promise<ScheduleView> {
     return (await this.#post(name, "pause", options)) as ScheduleView;
   }
 
-  async resume(name: string, options: ScheduleOptions = {}): Promise<ScheduleView> {
-    return (await this.#post(name, "resume", options)) as ScheduleView;
+  async resume(name: string): Promise<ScheduleView> {
+    return (await this.#post(name, "resume", {})) as ScheduleView;
   }
 
   async trigger(name: string, { runId = v7(), ...options }: TriggerOptions = {}) {
     return (await this.#post(name, "trigger", { ...options, runId })) as { readonly runId: string };
   }
 
-  async delete(name: string, { by, reason }: ScheduleOptions = {}): Promise<void> {
-    await this.#api.delete(pathOf("v1", "schedules", name), { query: { by, reason } });
+  async delete(name: string): Promise<void> {
+    await this.#api.delete(pathOf("v1", "schedules", name));
   }
 
-  async adopt(name: string, options: ScheduleOptions & { readonly owner: string }): Promise<ScheduleView> {
+  async adopt(name: string, options: { readonly owner: string }): Promise<ScheduleView> {
     return (await this.#post(name, "adopt", options)) as ScheduleView;
   }
 

@@ -11,9 +11,9 @@ import {
   type GivenCreation,
   type ListSchedulesOptions,
   listCall,
+  type PauseScheduleOptions,
   pageOfSchedules,
   type ScheduleCreated,
-  type ScheduleOptions,
   type SchedulePage,
   type ScheduleVerbs,
   type ScheduleView,
@@ -57,12 +57,12 @@ export class Schedules implements ScheduleVerbs {
     return pageOfSchedules(await translated(() => this.#context.calls.listSchedules(listCall(options))));
   }
 
-  async pause(name: string, options: ScheduleOptions = {}): Promise<ScheduleView> {
+  async pause(name: string, options: PauseScheduleOptions = {}): Promise<ScheduleView> {
     return await this.#change(name, () => this.#context.calls.changeSchedule("pause", scheduleCall(name, options)));
   }
 
-  async resume(name: string, options: ScheduleOptions = {}): Promise<ScheduleView> {
-    return await this.#change(name, () => this.#context.calls.changeSchedule("resume", scheduleCall(name, options)));
+  async resume(name: string): Promise<ScheduleView> {
+    return await this.#change(name, () => this.#context.calls.changeSchedule("resume", { name }));
   }
 
   async trigger(name: string, { ignoresOverlap, runId, ...options }: TriggerOptions = {}) {
@@ -74,17 +74,12 @@ export class Schedules implements ScheduleVerbs {
     return { runId: id };
   }
 
-  async delete(name: string, options: ScheduleOptions = {}): Promise<void> {
-    const call = scheduleCall(name, options);
-    changedOf(name, await translated(() => this.#context.calls.changeSchedule("delete", call)));
+  async delete(name: string): Promise<void> {
+    changedOf(name, await translated(() => this.#context.calls.changeSchedule("delete", { name })));
   }
 
-  async adopt(
-    name: string,
-    { owner, ...options }: ScheduleOptions & { readonly owner: string },
-  ): Promise<ScheduleView> {
-    const call = { ...scheduleCall(name, options), owner };
-    return await this.#change(name, () => this.#context.calls.changeSchedule("adopt", call));
+  async adopt(name: string, { owner }: { readonly owner: string }): Promise<ScheduleView> {
+    return await this.#change(name, () => this.#context.calls.changeSchedule("adopt", { name, owner }));
   }
 
   async #change(name: string, send: () => Promise<ScheduleAnswer>): Promise<ScheduleView> {

@@ -95,14 +95,15 @@ function acts({ name, paused, owner, ownerIsLive }: ScheduleView, root: string):
     act: string,
     summary: string,
     what: string,
+    keepsReason: boolean,
   ) => html`<details id="act-${act}"><summary>${summary}</summary>
 <form data-act="${act}" action="${action}/${act}" method="post"><input type="hidden" name="call" value="${v7()}"><p>${what}</p>
-<div class="field"><label for="${act}-reason">Why <span class="quiet">(optional)</span></label><input id="${act}-reason" name="reason" autocomplete="off" maxlength="2000"></div>
+${keepsReason ? html`<div class="field"><label for="${act}-reason">Why <span class="quiet">(optional)</span></label><input id="${act}-reason" name="reason" autocomplete="off" maxlength="2000"></div>` : ""}
 <button class="primary">${summary}</button></form></details>`;
   const isDeclared = owner !== undefined && ownerIsLive;
   return html`<div class="acts">
-${paused === undefined ? form("pause", "Pause", "It fires no more until it is resumed. A deploy does not end that.") : form("resume", "Resume", "It fires again. What was missed is made up for as its catch-up says.")}
-${form("trigger", "Trigger", "A run is started now, beside the calendar.")}
-${isDeclared ? "" : form("delete", "Delete", "It fires no more, and is gone. Its runs stay.")}
+${paused === undefined ? form("pause", "Pause", "It fires no more until it is resumed. A deploy does not end that.", true) : form("resume", "Resume", "It fires again. What was missed is made up for as its catch-up says.", false)}
+${form("trigger", "Trigger", "A run is started now, beside the calendar.", true)}
+${isDeclared ? "" : form("delete", "Delete", "It fires no more, and is gone. Its runs stay.", false)}
 </div>`;
 }

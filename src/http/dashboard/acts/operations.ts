@@ -27,19 +27,21 @@ export function operationActs(route: ActRoute): readonly Route[] {
 
 export function scheduleActs(route: ActRoute): readonly Route[] {
   return [
-    ...(["pause", "resume"] as const).map((verb) =>
-      route(`schedules/:name/${verb}`, "admin", async ({ client, param, caller }, texts) => {
-        await client.schedules[verb](param("name"), { reason: texts.of("reason"), by: caller.name });
-        return { said: `The schedule is ${verb}d.` };
-      }),
-    ),
+    route("schedules/:name/pause", "admin", async ({ client, param, caller }, texts) => {
+      await client.schedules.pause(param("name"), { reason: texts.of("reason"), by: caller.name });
+      return { said: "The schedule is paused." };
+    }),
+    route("schedules/:name/resume", "admin", async ({ client, param }) => {
+      await client.schedules.resume(param("name"));
+      return { said: "The schedule is resumed." };
+    }),
     route("schedules/:name/trigger", "admin", async ({ client, param, caller }, texts) => {
       const options = { reason: texts.of("reason"), by: caller.name, runId: texts.of("call") };
       const { runId } = await client.schedules.trigger(param("name"), options);
       return { to: `runs/${runId}` };
     }),
-    route("schedules/:name/delete", "admin", async ({ client, param, caller }, texts) => {
-      await client.schedules.delete(param("name"), { reason: texts.of("reason"), by: caller.name });
+    route("schedules/:name/delete", "admin", async ({ client, param }) => {
+      await client.schedules.delete(param("name"));
       return { to: "schedules" };
     }),
   ];

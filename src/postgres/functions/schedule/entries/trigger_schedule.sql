@@ -1,4 +1,5 @@
--- Starts a run of a schedule now, beside its calendar. `runId` makes it repeatable. It obeys `overlap`, unless `ignoresOverlap`.
+-- Starts a run of a schedule now, beside its calendar. `runId` makes it repeatable. It obeys `overlap`, unless `ignoresOverlap`. Who asked (`by`),
+-- and the `reason`, are kept with the run.
 create or replace function layover.trigger_schedule(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -21,5 +22,6 @@ begin
   end if;
   update layover.schedule o set last_run_id = v_run, last_fired_at = v_now, fired = o.fired + 1, skipped_in_row = 0
    where o.namespace = v.namespace and o.name = v.name;
+  perform layover.keep_operation(v_run, 'trigger', p, json_build_object('outcome', 'triggered', 'runId', v_run));
   return (layover.answer_schedule(p, 'triggered')::jsonb || jsonb_build_object('runId', v_run, 'turn', v_answer->'run'->'turn'))::json;
 end $$;
