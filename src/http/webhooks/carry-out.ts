@@ -5,13 +5,13 @@ import type { DeliveryAnswer } from "../../postgres/wire-webhooks.ts";
 import { decide } from "./decide.ts";
 import { type DeliveryId, effectOf, type Kept, perform } from "./deliver.ts";
 import { sendLater } from "./later.ts";
-import type { SenderAnswer } from "./verifier.ts";
+import type { CheckedAnswer } from "./sender-answer.ts";
 import type { LaterQueue, MountTerms, WebhookParts } from "./webhook.ts";
 
 export interface Carried {
   /** `accepted`: the host's queue has taken it. Undefined: there was nothing to do. */
   readonly result?: DeliveryAnswer | Accepted | undefined;
-  readonly answer?: SenderAnswer | undefined;
+  readonly answer?: CheckedAnswer | undefined;
 }
 
 interface Accepted {

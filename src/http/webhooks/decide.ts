@@ -2,8 +2,7 @@
 import { parse } from "../../core/contract/schema.ts";
 import { LayoverError } from "../../core/errors.ts";
 import type { Deed } from "./deeds.ts";
-import { checkAnswer } from "./sender-answer.ts";
-import type { SenderAnswer } from "./verifier.ts";
+import { type CheckedAnswer, checkedAnswer } from "./sender-answer.ts";
 import type { Decision, WebhookParts } from "./webhook.ts";
 
 /** The most deeds of a delivery. */
@@ -12,7 +11,7 @@ const mostDeeds = 10;
 export type Decided =
   | {
       readonly deeds: readonly Deed[];
-      readonly answer: SenderAnswer | undefined;
+      readonly answer: CheckedAnswer | undefined;
       /** Why there is nothing to do. */
       readonly ignored: string | undefined;
     }
@@ -43,7 +42,7 @@ export function failedBy(cause: unknown): Failed {
 function decisionOf({ name }: WebhookParts, decision: Decision): Decided {
   const all = Array.isArray(decision) ? decision : [decision];
   const deeds: Deed[] = [];
-  let answer: SenderAnswer | undefined;
+  let answer: CheckedAnswer | undefined;
   let ignored: string | undefined;
   // A promise is a mistake, which is told below. Its rejection would end a process of Node's.
   for (const each of all) if (each instanceof Promise) each.catch(() => {});
@@ -54,8 +53,7 @@ function decisionOf({ name }: WebhookParts, decision: Decision): Decided {
         deeds.push(each);
         break;
       case "answer":
-        checkAnswer(each.answer);
-        answer = each.answer;
+        answer = checkedAnswer(each.answer);
         break;
       case "ignore":
         ignored = each.reason;

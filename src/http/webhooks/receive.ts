@@ -9,7 +9,7 @@ import { respondTo } from "../respond.ts";
 import type { Visit } from "../route.ts";
 import { carryOut, failure } from "./carry-out.ts";
 import { type DeliveryId, newDeliveryId, storableId } from "./deliver.ts";
-import { answerOf, checkAnswer } from "./sender-answer.ts";
+import { answerOf, checkedAnswer } from "./sender-answer.ts";
 import type { SenderRequest, Verdict } from "./verifier.ts";
 import type { LaterQueue, MountTerms, WebhookParts } from "./webhook.ts";
 
@@ -49,7 +49,7 @@ export async function receive(hook: WebhookParts, { request, client }: Visit, te
 /** Answers a sender that only asks. @throws LayoverError `webhook_failed` if the answer is none */
 function answered({ name }: WebhookParts, { answer }: Extract<Verdict<unknown>, { outcome: "answered" }>): Response {
   try {
-    checkAnswer(answer);
+    return answerOf(checkedAnswer(answer));
   } catch (error) {
     throw failure(name, error, "Mend what the webhook answers to a sender that asks first.");
   }

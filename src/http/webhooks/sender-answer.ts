@@ -15,8 +15,18 @@ const ownHeaders =
 /** Statuses whose answers have no body. */
 const bare: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** @throws TypeError that says what is wrong with it */
-export function checkAnswer({ status = 200, type = "", headers = {} }: SenderAnswer): void {
+/** An answer that was checked. Its body is a text. */
+export interface CheckedAnswer extends SenderAnswer {
+  readonly body?: string | undefined;
+}
+
+/**
+ * Checks an answer, and makes its body a text, so that nothing can be wrong with it once the deeds are done.
+ *
+ * @throws TypeError that says what is wrong with it
+ */
+export function checkedAnswer({ body, ...given }: SenderAnswer): CheckedAnswer {
+  const { status = 200, type = "", headers = {} } = given;
   if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new TypeError(`an answer has the status ${status}. It is a whole number from 200 to 599`);
   if (!isValue(type)) throw new TypeError("the `type` of an answer is no content type");
@@ -34,6 +44,23 @@ export function checkAnswer({ status = 200, type = "", headers = {} }: SenderAns
         `the header ${shown} of an answer is no text of up to ${longestHeader} characters without line breaks`,
       );
   }
+  if (bare.has(status) || body === undefined) return given;
+  return typeof body === "string"
+    ? { ...given, body }
+    : { ...given, type: given.type ?? "application/json", body: jsonOf(body) };
+}
+
+/** @throws TypeError if JSON cannot hold it */
+function jsonOf(body: unknown): string {
+  const isNone = "the body of an answer is no JSON";
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(body);
+  } catch (cause) {
+    throw new TypeError(`${isNone}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+  if (text === undefined) throw new TypeError(`${isNone}: JSON leaves it out`);
+  return text;
 }
 
 function isValue(value: unknown): boolean {
@@ -41,13 +68,12 @@ function isValue(value: unknown): boolean {
 }
 
 /** Makes the response of an answer that was checked. */
-export function answerOf({ status = 200, type, headers, body }: SenderAnswer): Response {
-  const isText = body === undefined || typeof body === "string";
-  return new Response(bare.has(status) ? null : isText ? body : JSON.stringify(body), {
+export function answerOf({ status = 200, type, headers, body }: CheckedAnswer): Response {
+  return new Response(bare.has(status) ? null : body, {
     status,
     headers: {
       ...headers,
-      ...(!bare.has(status) && { "content-type": type ?? (isText ? "text/plain; charset=utf-8" : "application/json") }),
+      ...(!bare.has(status) && { "content-type": type ?? "text/plain; charset=utf-8" }),
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     },

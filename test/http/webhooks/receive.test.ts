@@ -348,6 +348,8 @@ describe("a sender that asks first, and wants something back in a header", () =>
     ["Up to 20", { headers: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`x-${n}`, ""])) }],
     ["no content type", { type: "text\n" }],
     ["the status 99", { status: 99 }],
+    ["no JSON: Do not know how to serialize a BigInt", { body: { total: 7n } }],
+    ["no JSON: JSON leaves it out", { body: () => "ok" }],
   ])("cannot be given one that is wrong, and the log says why: %s", async (why, answered) => {
     const app = anAppWith(database.query, asking(answered));
     expect((await app.request("/webhooks/asana", asked)).body).toMatchObject({ status: 500, code: "webhook_failed" });
@@ -366,6 +368,15 @@ describe("a sender that asks first, and wants something back in a header", () =>
     answered = { headers: { "x-done": "\n" } };
     expect((await app.deliver("d2", { order: "o2" })).body).toMatchObject({ code: "webhook_failed" });
     expect(await shown(app, "d2")).toMatchObject({ outcome: "failed", reason: expect.stringContaining("x-done") });
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    answered = { body: cycle };
+    expect((await app.deliver("d3", { order: "o3" })).body).toMatchObject({ code: "webhook_failed" });
+    expect(app.events.at(-1)).toMatchObject({
+      kind: "delivery_refused",
+      outcome: "failed",
+      reason: expect.stringContaining("is no JSON"),
+    });
     expect(await runs(app)).toHaveLength(1);
   });
 });
