@@ -58,6 +58,11 @@ export class Secrets implements Signer {
     return macOf(this.#firstKey(purpose), text);
   }
 
+  /** The MACs of `text` by all secrets, that of the first one first. */
+  macsOf(purpose: Purpose, text: string): readonly string[] {
+    return this.keysFor(purpose).map((key) => macOf(key, text));
+  }
+
   /** The key of a purpose, as base64url, for somebody outside who must not have the root secret. */
   keyFor(purpose: Purpose): string {
     return toBase64Url(this.#firstKey(purpose));

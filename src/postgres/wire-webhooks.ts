@@ -19,6 +19,8 @@ export interface DeliveryKey {
 export interface DeliveryCall extends DeliveryKey {
   /** Tells a body that comes again under another id, for `bodyWindowMs`. */
   readonly bodyMac?: string;
+  /** The same by the root secrets that are being replaced. */
+  readonly olderBodyMacs?: readonly string[];
   readonly bodyWindowMs?: number;
   /** As JSON. Left out: as the delivery came before. */
   readonly headers?: string;

@@ -78,6 +78,20 @@ describeSomePostgres(
       ]);
     });
 
+    test("by its body under a secret that is being replaced is so within the window", async () => {
+      await receive("d1", { bodyMac: "old 1" });
+      const mine = { bodyMac: "new 1", olderBodyMacs: ["older 1", "old 1"] };
+      expect(await receive("d2", mine)).toMatchObject({ outcome: "duplicate", delivery: "d1" });
+      expect(await receive("d3", { bodyMac: "new 2", olderBodyMacs: ["old 2"] })).toMatchObject({ outcome: "done" });
+      await database.pool.query("update layover.delivery set received_at = received_at - interval '2 hours'");
+      expect(await receive("d4", mine)).toMatchObject({ outcome: "done", delivery: "d4" });
+      expect((await written("body_mac as mac")).map(({ id, mac }) => [id, mac])).toEqual([
+        ["d1", null],
+        ["d3", "new 2"],
+        ["d4", "new 1"],
+      ]);
+    });
+
     test("by its id and by another one's body is the one of its id; by its body alone the one of that", async () => {
       await receive("d1", { bodyMac: "m1" });
       await receive("d2", { bodyMac: "m2" });

@@ -15,7 +15,7 @@ import { failedBy } from "./decide.ts";
 import type { Deed } from "./deeds.ts";
 
 /** A delivery by the names under which the database knows it. */
-export type DeliveryId = Pick<DeliveryCall, "webhook" | "delivery" | "bodyMac" | "bodyWindowMs">;
+export type DeliveryId = Pick<DeliveryCall, "webhook" | "delivery" | "bodyMac" | "olderBodyMacs" | "bodyWindowMs">;
 
 /** What is kept of a delivery besides its deeds. */
 export type Kept = Pick<DeliveryCall, "headers" | "event" | "replay">;

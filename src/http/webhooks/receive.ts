@@ -53,7 +53,6 @@ function answered({ name }: WebhookParts, { answer }: Extract<Verdict<unknown>, 
   } catch (error) {
     throw failure(name, error, "Mend what the webhook answers to a sender that asks first.");
   }
-  return answerOf(answer);
 }
 
 /** Answers the queue for a webhook that answers before. @throws LayoverError `internal` if it needs one, and there is none */
@@ -79,10 +78,14 @@ function idOf(
   { secrets, namespace }: MountTerms,
 ): DeliveryId {
   const webhook = name;
-  const bodyMac = () => secrets.sign("webhook", `${namespace}\n${name}\n${new TextDecoder("latin1").decode(body)}`);
-  if (delivery === undefined) return { webhook, delivery: newDeliveryId(), bodyMac: bodyMac(), bodyWindowMs: noIdMs };
+  const knownFor = (bodyWindowMs: number) => {
+    const text = `${namespace}\n${name}\n${new TextDecoder("latin1").decode(body)}`;
+    const [bodyMac = "", ...olderBodyMacs] = secrets.macsOf("webhook", text);
+    return { bodyMac, bodyWindowMs, ...(olderBodyMacs.length > 0 && { olderBodyMacs }) };
+  };
+  if (delivery === undefined) return { webhook, delivery: newDeliveryId(), ...knownFor(noIdMs) };
   const known = { webhook, delivery: storableId(delivery) };
-  return isIdSigned || !comparesBodies ? known : { ...known, bodyMac: bodyMac(), bodyWindowMs: unsignedIdMs };
+  return isIdSigned || !comparesBodies ? known : { ...known, ...knownFor(unsignedIdMs) };
 }
 
 function keptHeaders({ secretHeaders: ofSender = [] }: WebhookParts, headers: Headers): Headers {

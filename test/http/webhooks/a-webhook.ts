@@ -9,7 +9,9 @@ import {
 } from "layover/webhooks";
 import type { Query } from "../../../src/core/ports.ts";
 import type { LayoverEvent } from "../../../src/engine/events.ts";
+import type { Secrets } from "../../../src/http/secrets.ts";
 import { mountWebhooks } from "../../../src/http/webhooks/mount.ts";
+import { secrets } from "../../client/a-client.ts";
 import { signed as signedBy } from "../../standard-webhooks.ts";
 import { anApp, authorized, type TestApp } from "../an-app.ts";
 
@@ -44,11 +46,16 @@ export interface WebhookApp extends TestApp {
 }
 
 export function anAppWith(query: Query, ...webhooks: readonly Webhook<Env>[]): WebhookApp {
+  return anAppBy(secrets, query, ...webhooks);
+}
+
+/** The same by other root secrets. */
+export function anAppBy(secrets: Secrets, query: Query, ...webhooks: readonly Webhook<Env>[]): WebhookApp {
   const events: LayoverEvent[] = [];
   const tell = (event: LayoverEvent) => {
     events.push(event);
   };
-  const test = anApp(query, { webhooks: mountWebhooks(webhooks, { env, tell }) });
+  const test = anApp(query, { secrets, webhooks: mountWebhooks(webhooks, { env, tell }) });
   const request: WebhookApp["request"] = async (path, init = { headers: authorized }) => {
     const response = await test.app.request(path, init);
     const text = await response.text();

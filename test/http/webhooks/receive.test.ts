@@ -24,11 +24,12 @@ import {
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { type Query, QueryError } from "../../../src/core/ports.ts";
+import { Secrets } from "../../../src/http/secrets.ts";
 import { checkWebhooks } from "../../../src/http/webhooks/mount.ts";
-import { carryOut, namespace } from "../../client/a-client.ts";
+import { carryOut, namespace, secret, secrets } from "../../client/a-client.ts";
 import { testDatabase } from "../../postgres/database.ts";
 import { aKey, anything, authorized, json, order } from "../an-app.ts";
-import { anAppWith, aShop, type Env, signed, type WebhookApp } from "./a-webhook.ts";
+import { anAppBy, anAppWith, aShop, type Env, signed, type WebhookApp } from "./a-webhook.ts";
 
 const database = testDatabase({ perTest: true });
 
@@ -689,6 +690,21 @@ describe("a sender whose ids are not signed", () => {
       outcomes.push(Object((await app.request("/webhooks/github", init)).body).outcome);
     expect(outcomes).toEqual(["done", "duplicate", "done"]);
     expect(await runs(app)).toHaveLength(2);
+  });
+
+  test("cannot do so either while the root secret is replaced", async () => {
+    const replaced = new Secrets(["bX7t2QvLr9KpZ4wNcYf8JhEa3UsGd6MoT1iRxB5yC0k=", secret]);
+    const outcomes = [];
+    for (const [by, guid] of [
+      [secrets, "1"],
+      [replaced, "2"],
+      [replaced, "3"],
+    ] as const) {
+      const app = anAppBy(by, database.query, github());
+      outcomes.push(Object((await app.request("/webhooks/github", sent(guid, '{"n":1}'))).body).outcome);
+      expect(app.called()).toEqual(["receive_delivery"]);
+    }
+    expect(outcomes).toEqual(["done", "duplicate", "duplicate"]);
   });
 
   test("may send the same body again where the user says so", async () => {

@@ -7,7 +7,7 @@
 create or replace function layover.carry_out_deeds(p jsonb, deeds jsonb) returns json
 language plpgsql volatile as $$
 declare
-  v_common constant jsonb := p - '{deeds,delivery,webhook,event,headers,bodyMac,bodyWindowMs,replay,keyId}'::text[];
+  v_common constant jsonb := p - '{deeds,delivery,webhook,event,headers,bodyMac,olderBodyMacs,bodyWindowMs,replay,keyId}'::text[];
   v_deeds  jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(deeds)]);
   v_turns  jsonb := '[]';
   v_answer jsonb;

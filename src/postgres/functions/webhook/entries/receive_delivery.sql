@@ -1,7 +1,8 @@
 -- nothing -> done or refused, when a delivery of a sender was verified. It carries out all deeds of the delivery or none, and notes what
 -- became of it, in one transaction. So whatever dies, a delivery is done once or not at all.
 --
--- A delivery that is done does nothing when it comes again: by its id, or by its body (`bodyMac`), where the sender does not sign the id.
+-- A delivery that is done does nothing when it comes again: by its id, or by its body (`bodyMac`), where the sender does not sign the id. While a
+-- root secret is replaced, it may have come under the old one (`olderBodyMacs`).
 -- It only answers which of its runs are ready still, since the answer that told of them may have been lost.
 -- One that was refused, failed or expired is tried anew. `refused` and `failed` say why the code before has nothing to carry out.
 -- `replay` says who has it carried out again, though it was done. If that fails, it stays done.
@@ -11,6 +12,8 @@ create or replace function layover.receive_delivery(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_namespace constant text := coalesce(p->>'namespace', 'default');
+  v_macs    constant text[] := array(
+    select p->>'bodyMac' where p ? 'bodyMac' union all select m from jsonb_array_elements_text(p->'olderBodyMacs') as m);
   v_now     timestamptz := layover.now();
   v_stays   boolean;
   v_reason  text := coalesce(p->>'refused', p->>'failed');
@@ -25,16 +28,18 @@ begin
   perform layover.check_environment(p);
   if p ? 'bodyMac' then
     update layover.delivery o set body_mac = null
-     where o.namespace = v_namespace and o.webhook = p->>'webhook' and o.body_mac = p->>'bodyMac'
+     where o.namespace = v_namespace and o.webhook = p->>'webhook' and o.body_mac = any (v_macs)
        and o.received_at <= v_now - (p->>'bodyWindowMs')::bigint * interval '1 millisecond';
   end if;
   loop
     insert into layover.delivery (namespace, webhook, id, body_mac, outcome, reason, deeds, headers, event, attempts, received_at, decided_at)
-      values (v_namespace, p->>'webhook', p->>'delivery', p->>'bodyMac', 'failed', '', '[]', p->>'headers', p->>'event', 0, v_now, v_now)
+      select v_namespace, p->>'webhook', p->>'delivery', p->>'bodyMac', 'failed', '', '[]', p->>'headers', p->>'event', 0, v_now, v_now
+       where not exists (
+         select from layover.delivery o where o.namespace = v_namespace and o.webhook = p->>'webhook' and o.body_mac = any (v_macs))
       on conflict do nothing;
     select o.* into j from layover.delivery o
      where o.namespace = v_namespace and o.webhook = p->>'webhook'
-       and (o.id = p->>'delivery' or o.body_mac = p->>'bodyMac')
+       and (o.id = p->>'delivery' or o.body_mac = any (v_macs))
      order by (o.id = p->>'delivery') desc limit 1 for update;
     exit when found; -- otherwise it was pruned meanwhile: insert again
   end loop;
