@@ -32,6 +32,7 @@ export function troublesOf(schedule: ScheduleView): readonly string[] {
   return [
     ...(paused === undefined ? [] : [`paused${by}${why}`]),
     ...(stoppedBecause === undefined ? [] : [`fires no more: ${stoppedBecause}`]),
+    ...(neverFires(schedule) ? ["never fires: its instant had passed before it was declared"] : []),
     ...(workflowIsPaused ? [`the workflow ${workflow} is paused`] : []),
     ...(isCarried ? [] : [`no live deployment carries version ${version} of ${workflow}`]),
     ...(ownerIsLive ? [] : [`its owner ${owner} is gone`]),
@@ -40,4 +41,9 @@ export function troublesOf(schedule: ScheduleView): readonly string[] {
       ? []
       : [`left out ${skippedInRow} times in a row: ${lastSkip?.reason ?? lastSkip?.cause}`]),
   ];
+}
+
+/** Whether its one instant has passed, and was neither fired nor left out. */
+function neverFires({ definition: { at }, nextAt, lastAt }: ScheduleView): boolean {
+  return at !== undefined && nextAt === undefined && lastAt?.getTime() !== at;
 }

@@ -150,7 +150,10 @@ export type LayoverEvent =
     }
   /** A schedule that this code declares was not registered. It fires as it did before, or not at all. */
   | { readonly kind: "schedule_refused"; readonly schedule: string; readonly reason: string }
-  /** A schedule fires no more: the database has lost its timezone, so it cannot say when it would. */
+  /**
+   * A schedule fires no more: the database has lost its timezone, so it cannot say when it would; or its one instant (`at`) had
+   * passed before its code was deployed, which is told at each deploy.
+   */
   | { readonly kind: "schedule_stopped"; readonly schedule: string; readonly reason: string }
   /** Nothing is fired: the clock of this host, or that of the database, is more than an hour wrong. */
   | { readonly kind: "schedules_held"; readonly due: number; readonly message: string }

@@ -142,11 +142,13 @@ export interface NoteAnswer {
   readonly outcome: "noted" | "wrong_environment";
   /** Whether it may declare its schedules now, with `declaresLater`. Functions of an earlier release leave it out. */
   readonly declares?: boolean;
-  /** What became of the declared schedules that were not registered. Null: none was declared, or a newer build declares its own. */
+  /** The declared schedules that were not registered, or that never fire. Null: none was declared, or a newer build declares its own. */
   readonly schedules?: {
     /** Another deployment declares something else under this name. Null: the schedule was made at run time. */
     readonly refused: readonly { readonly name: string; readonly owner: string | null }[];
     readonly invalid: readonly { readonly name: string; readonly reason: string }[];
+    /** Their one instant had passed before. Functions of an earlier release leave it out. */
+    readonly passed?: readonly { readonly name: string; readonly at: number }[];
   } | null;
 }
 export interface ProcessCall {

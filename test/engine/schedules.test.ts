@@ -2,6 +2,7 @@
 import { type Schedule, schedule, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { troublesOf } from "../../src/client/schedule-text.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { acceptRecords, refuseRecords } from "../postgres/refusals.ts";
 import { World } from "./world.ts";
@@ -267,6 +268,29 @@ describe("a schedule that code declares", () => {
     await world.tick();
     await world.pass("61 minutes");
     expect(await idsOf(world)).toHaveLength(1);
+  });
+
+  test("for an instant that has passed is told by each build that declares it, until it fires; then it is over", async () => {
+    const at = (name: string, instant: string, tags: Record<string, string> = {}) =>
+      schedule({ name, at: new Date(instant), start: report, input: { day: name }, tags });
+    const late = at("late", "2026-01-01T11:30:00Z");
+    const world = await worldWith([late, at("soon", "2026-01-01T12:30:00Z")]);
+    const told = () => world.events.filter(({ kind }) => kind === "schedule_stopped");
+    const lateOnes = [{ schedule: "late", reason: expect.stringContaining("2026-01-01T11:30:00.000Z") }];
+    const troubles = (name: string) => world.ask(async ({ schedules }) => troublesOf(await schedules.get(name)));
+    expect(told()).toMatchObject(lateOnes);
+    expect(await troubles("late")).toEqual(["never fires: its instant had passed before it was declared"]);
+    expect(await troubles("soon")).toEqual([]);
+    await world.pass("31 minutes");
+    expect(await idsOf(world)).toEqual(["soon@2026-01-01T12:30:00Z"]);
+    expect(await troubles("soon")).toEqual([]);
+    await world.deploy(build("b", [late, at("soon", "2026-01-01T12:30:00Z")]));
+    await world.deploy(build("c", [late, at("soon", "2026-01-01T12:30:00Z", { of: "c" })]));
+    expect(told()).toMatchObject([...lateOnes, ...lateOnes, ...lateOnes]);
+    await world.deploy(build("d", [at("late", "2026-01-01T13:00:00Z")]));
+    await world.pass("31 minutes");
+    expect(told()).toHaveLength(3);
+    expect(await idsOf(world)).toEqual(["late@2026-01-01T13:00:00Z", "soon@2026-01-01T12:30:00Z"]);
   });
 
   test("belongs to one deployment: another one that declares something else is refused, until it is adopted", async () => {

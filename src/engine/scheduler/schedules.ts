@@ -85,7 +85,7 @@ async function inputOf({
   return typeof input === "function" ? { computesInput: true } : { encodedInput: await storedInput(contract, input) };
 }
 
-/** Tells which schedules were not registered. */
+/** Tells which schedules were not registered, and which ones came too late. */
 function tellRefused({ tell }: EngineContext, by: string | undefined, { schedules }: NoteAnswer): void {
   for (const { name, owner } of schedules?.refused ?? []) {
     const whose = owner === null ? "was made at run time" : `belongs to the deployment "${owner}"`;
@@ -93,4 +93,8 @@ function tellRefused({ tell }: EngineContext, by: string | undefined, { schedule
     tell({ kind: "schedule_refused", schedule: name, reason });
   }
   for (const { name, reason } of schedules?.invalid ?? []) tell({ kind: "schedule_refused", schedule: name, reason });
+  for (const { name, at } of schedules?.passed ?? []) {
+    const reason = `its instant, ${new Date(at).toISOString()}, had passed before it was declared. Give it a later one, or remove it`;
+    tell({ kind: "schedule_stopped", schedule: name, reason });
+  }
 }

@@ -3,7 +3,8 @@
 -- `names` has all, and comes with the last call (note_deployment). The pause of an operator stays. What cannot be registered stays as it was.
 --
 -- A name has one owner. What another deployment declares there is kept in `declarations`: if it is the same, it may be given the schedule
--- later; if it is something else, it is refused (adopt_schedule). Rows are locked by name, as everywhere. Answers {"refused", "invalid"}.
+-- later; if it is something else, it is refused (adopt_schedule). Rows are locked by name, as everywhere. Answers {"refused", "invalid", "passed"}.
+-- `passed`: their one instant (`at`) had passed before they were declared, so they never fire.
 create or replace function layover.declare_schedules(p jsonb) returns jsonb
 language plpgsql volatile as $$
 declare
@@ -47,5 +48,10 @@ begin
       end if;
     end if;
   end loop;
-  return jsonb_build_object('refused', v_refused, 'invalid', v_invalid);
+  return jsonb_build_object('refused', v_refused, 'invalid', v_invalid, 'passed', (
+    select coalesce(jsonb_agg(jsonb_build_object('name', o.name, 'at', o.definition->'at') order by o.name), '[]')
+      from layover.schedule o
+     where o.namespace = p->>'namespace' and o.name = any (array(select e.key from jsonb_object_keys(p->'schedules') as e (key)))
+       and o.owner = v_owner and o.definition ? 'at' and o.next_at is null
+       and o.last_at is distinct from layover.from_ms((o.definition->>'at')::bigint)));
 end $$;
