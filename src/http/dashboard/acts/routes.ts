@@ -1,6 +1,6 @@
 /**
  * What the buttons of the dashboard do. Each is a verb of the client, with the id that its form was given, so that it may be
- * sent twice. What a person does is kept under the name of the person's key.
+ * sent twice. What a person does is kept under the name of the person's key, but for the resume and the delete of a schedule.
  */
 import type { FieldErrors } from "../../callback-form.ts";
 import { respondTo } from "../../respond.ts";
