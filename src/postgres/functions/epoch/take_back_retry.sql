@@ -1,5 +1,9 @@
 -- parked -> failed, in the epoch before, when the first turn of a retry finds that the code does not ask for what was kept: the run is as it was
--- before the retry. Its caller has locked the run and finished the turn. Answers whether it was so.
+-- before the retry. Its caller has locked the run and finished the turn, and no other deployment may have code that fits. Answers whether it
+-- was so.
+--
+-- Other deployments may have refused the run before, each in one turn. Once another turn has come to its end, or may have begun something, the
+-- run is blocked instead: what it waits for, or has begun, would be lost.
 create or replace function layover.take_back_retry(run uuid, why text) returns boolean
 language plpgsql volatile as $$
 declare
@@ -9,7 +13,9 @@ begin
     into v_before
     from layover.epoch e join layover.run_state t on t.run_id = e.run_id and t.epoch = e.epoch and t.last_position = e.kept,
       jsonb_populate_record(null::layover.run_state, e.before->'state') as b
-   where e.run_id = run and e.why = 'retried' and t.cancel_requested_at is null
+   where e.run_id = run and e.why = 'retried' and t.cancel_requested_at is null and not t.is_interrupted and t.begun is null
+     and t.turn = b.turn + 1 + greatest(1, (select count(*) from jsonb_object_keys(t.refused_by)))
+     and not exists (select from layover.pending o where o.run_id = run) -- a branch may have been refused, which takes no turn
      and not exists (select from layover.attempt a where a.run_id = run and a.epoch = e.epoch and a.ended_at > e.began_at);
   if not found then
     return false;

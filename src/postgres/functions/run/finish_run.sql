@@ -142,10 +142,10 @@ begin
   if v_freed is not null then
     v_branches := v_freed::jsonb || coalesce(v_branches::jsonb, '[]');
   end if;
-  if v_next = 'blocked' and layover.take_back_retry(s.run_id, f->>'value') then
-    return layover.plain_answer(s.turn, 'failed');
-  elsif v_next = 'blocked' and f ? 'deployment' and not layover.refuse_run(s.run_id, f->>'deployment', f->>'value') then
+  if v_next = 'blocked' and f ? 'deployment' and not layover.refuse_run(s.run_id, f->>'deployment', f->>'value') then
     return layover.park_run(s.run_id, 'ready', v_branches, f->'armed'); -- another deployment may claim it
+  elsif v_next = 'blocked' and layover.take_back_retry(s.run_id, f->>'value') then
+    return layover.plain_answer(s.turn, 'failed');
   end if;
   if f ? 'children' then
     v_started := layover.start_children(s.run_id, f);
