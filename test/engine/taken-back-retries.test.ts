@@ -117,3 +117,34 @@ test("a retry that all deployments refuse, one after the other, is taken back", 
   expect(await world.get(run.runId)).toMatchObject({ status: "failed", epoch: 0, error: { name: "TimeoutError" } });
   expect((await world.history(run)).operations).toMatchObject([{ verb: "retry", verdict: "would_repeat" }]);
 });
+
+test("a retry of failed undos that is taken back can be asked for again", async () => {
+  const undone: string[] = [];
+  const state = { isBroken: true, isOther: false };
+  const handle: Handle = async ({ step }) => {
+    for (const name of state.isOther ? ["other"] : ["a", "b"])
+      await step.run(name, () => name, {
+        compensate: {
+          run: () => {
+            if (name === "b" && state.isBroken) throw new Error("no");
+            undone.push(name);
+          },
+          ...once,
+        },
+      });
+    await step.run("c", () => Promise.reject(new Error("no")), once);
+  };
+  const world = await World.begin(database, { workflows: [tried.handler(handle)] });
+  const run = await world.start(tried);
+  const failed = await world.run(run);
+  expect(failed).toMatchObject({ status: "failed", undos: { owed: 2, done: 2, failed: 1 } });
+  state.isOther = true;
+  await world.ask((client) => client.retry(run.runId));
+  await world.pass("10 minutes");
+  const { status, error, undos } = failed;
+  expect(await world.get(run.runId)).toMatchObject({ epoch: 0, status, error, undos });
+  Object.assign(state, { isBroken: false, isOther: false });
+  await world.ask((client) => client.retry(run.runId));
+  expect(await world.run(run)).toMatchObject({ status: "failed", undos: { owed: 2, done: 2, failed: 0 } });
+  expect(undone).toEqual(["a", "b"]);
+});
