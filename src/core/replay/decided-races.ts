@@ -1,5 +1,6 @@
 /** The races that were decided. What their losers asked for is dropped, though a record of it may still come. */
 import { type Demand, placeName } from "./demand.ts";
+import type { OpenChild } from "./failing.ts";
 
 /** The prefix of the branches' paths, and the position that decided. */
 export interface Release {
@@ -11,6 +12,8 @@ export class DecidedRaces {
   readonly releases: Release[] = [];
   /** The position after which each loser was asked for, by its place. */
   readonly losers = new Map<string, number>();
+  /** The losers that are runs. */
+  readonly children: OpenChild[] = [];
 
   has(path: string): boolean {
     return this.releases.some(({ prefix }) => path.startsWith(prefix));
@@ -23,6 +26,8 @@ export class DecidedRaces {
       if (!demand.path.startsWith(release.prefix)) continue;
       pending.delete(placeName(demand));
       this.losers.set(placeName(demand), demand.demandedAfter);
+      const { wanted } = demand;
+      if (wanted.kind === "child") this.children.push({ runId: wanted.runId, leftAt: release.position });
     }
   }
 }

@@ -15,7 +15,7 @@ import { DecidedRaces } from "./decided-races.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { askedLate, nested, unlike } from "./divergence.ts";
 import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
-import { Failing } from "./failing.ts";
+import { Failing, type Failure } from "./failing.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, isOf, settle } from "./history.ts";
 import type { Segments } from "./segments.ts";
@@ -126,6 +126,12 @@ export class Execution {
     await this.#untilRest(() => {});
   }
 
+  /** Describes what failed the run, once its handler has thrown this. */
+  describeFailure(thrown: unknown): Failure {
+    const children = this.pending.flatMap(({ wanted }) => (wanted.kind === "child" ? [{ runId: wanted.runId }] : []));
+    return this.failing.describe(thrown, [...children, ...this.races.children]);
+  }
+
   /** Whether the run is being ended by a cancel. Its history has room for all records of its cleanups. */
   get isClosing(): boolean {
     return this.closing?.kind === "closing";
@@ -164,7 +170,8 @@ export class Execution {
       const demandedAfter = demand?.demandedAfter ?? this.races.losers.get(key);
       this.#pending.delete(key);
       this.races.losers.delete(key);
-      this.failing.note(record, demandedAfter, demand === undefined ? undefined : this.#settle(demand, record));
+      const error = demand === undefined ? undefined : this.#settle(demand, record);
+      this.failing.note(record, demandedAfter, error, demand?.wanted);
     });
   }
 

@@ -4,7 +4,9 @@
  * success to code that never asked for it.
  */
 import { StepError } from "../contract/user-errors.ts";
+import type { Wanted } from "./demand.ts";
 import type { HistoryRecord } from "./history.ts";
+import { lastingPart } from "./seeded.ts";
 
 /** What the last finish of a failed run tells about its failure. */
 export interface Failure {
@@ -16,6 +18,18 @@ export interface Failure {
   readonly lost: readonly number[];
   /** What succeeded after it and cannot be kept, the first twenty. If there is any, the run is not retried. */
   readonly repeats: readonly { readonly path: string; readonly occurrence: number }[];
+  /**
+   * The runs for which it would wait again after a retry: the parts of their ids that stay the same (`lastingPart`). Left
+   * out by code of an earlier release.
+   */
+  readonly children?: readonly string[];
+}
+
+/** A run that the handler had asked for, and whose end is not in the history. */
+export interface OpenChild {
+  readonly runId: string;
+  /** The position that decided the race which it has lost. Undefined: the handler waits for it still. */
+  readonly leftAt?: number;
 }
 
 interface Handed {
@@ -27,6 +41,8 @@ interface Handed {
   readonly isLost: boolean;
   readonly hasTimedOut: boolean;
   readonly isResultLost: boolean;
+  /** The id of the run whose end it is. */
+  readonly child: string | undefined;
 }
 
 const mostRepeats = 20;
@@ -39,12 +55,21 @@ export class Failing {
   /** The prefix of each room, and the position at which it was opened. */
   readonly #rooms = new Map<string, number>();
 
-  /** Notes the next record, and the error by which it settled its demand. */
-  note(record: HistoryRecord, demandedAfter: number | undefined, error: unknown): void {
+  /** Notes the next record, and the error by which it settled its demand. `wanted`: what that asked for. */
+  note(record: HistoryRecord, demandedAfter: number | undefined, error: unknown, wanted?: Wanted): void {
     const { path, occurrence, value, isFailure } = record;
     const hasTimedOut = error !== undefined && value === null;
     const isLost = isFailure || hasTimedOut;
-    this.#handed.push({ path, occurrence, demandedAfter, isLost, hasTimedOut, isResultLost: isResultLost(error) });
+    const child = wanted?.kind === "child" ? wanted.runId : undefined;
+    this.#handed.push({
+      path,
+      occurrence,
+      demandedAfter,
+      isLost,
+      hasTimedOut,
+      isResultLost: isResultLost(error),
+      child,
+    });
     if (error !== undefined) this.#errors.set(error, this.#handed.length);
   }
 
@@ -53,9 +78,11 @@ export class Failing {
     if (!this.#rooms.has(prefix)) this.#rooms.set(prefix, this.#handed.length);
   }
 
-  describe(thrown: unknown): Failure {
+  /** `open`: the runs whose ends are not in the history. */
+  describe(thrown: unknown, open: readonly OpenChild[]): Failure {
     const at = this.#origin(thrown, new Set());
-    if (at === undefined) return { timeouts: [], lost: [], repeats: [] };
+    const children = this.#childrenAfter(at ?? this.#handed.length + 1, open).map(lastingPart);
+    if (at === undefined) return { timeouts: [], lost: [], repeats: [], children };
     const later = this.#handed.slice(at);
     const timeouts = later.flatMap(({ hasTimedOut }, index) => (hasTimedOut ? [at + 1 + index] : []));
     const dirty = this.#dirtyRooms(at);
@@ -65,7 +92,17 @@ export class Failing {
       timeouts,
       lost: this.#handed.flatMap(({ isResultLost }, index) => (isResultLost && index + 1 >= at ? [index + 1] : [])),
       repeats: repeats.slice(0, mostRepeats).map(({ path, occurrence }) => ({ path, occurrence })),
+      children,
     };
+  }
+
+  /** The runs whose ends are forgotten, those that it waits for, and those that lost a race to something that is forgotten. */
+  #childrenAfter(at: number, open: readonly OpenChild[]): readonly string[] {
+    const isForgotten = (position: number) => position >= at && this.#handed[position - 1]?.isLost === true;
+    return [
+      ...this.#handed.flatMap(({ child }, index) => (child !== undefined && isForgotten(index + 1) ? [child] : [])),
+      ...open.flatMap(({ runId, leftAt }) => (leftAt === undefined || isForgotten(leftAt) ? [runId] : [])),
+    ];
   }
 
   /** Finds the first record among those whose error was thrown, or caused what was thrown. */

@@ -19,7 +19,12 @@ export function toUuid(bytes: Uint8Array): string {
 /** A uuid of version 7 of this instant (epoch milliseconds): the id of a run that another run starts. */
 export function toRunId(bytes: Uint8Array, at: number): string {
   const time = at.toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${toUuid(bytes).slice(15)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${lastingPart(toUuid(bytes))}`;
+}
+
+/** The part of such an id that is the same whenever the run is asked for: a retry may ask for it later. */
+export function lastingPart(runId: string): string {
+  return runId.slice(15);
 }
 
 /** Makes the key that all attempts of a step hand to the service that they call. */

@@ -28,8 +28,7 @@ export async function describeEnd({ execution, workflow, room }: LoadedRun): Pro
   const { contract } = workflow;
   if (closing?.kind === "closing") return { ...failed(new CancelledError(closing.reason)), next: "cancelled" };
   if (closing !== undefined) return failed(timedOut(contract.name));
-  if (outcome?.kind === "threw")
-    return { ...failed(outcome.error), failure: execution.failing.describe(outcome.error) };
+  if (outcome?.kind === "threw") return { ...failed(outcome.error), failure: execution.describeFailure(outcome.error) };
   if (outcome?.kind !== "returned") return failed(undefined);
   try {
     const { output } = contract;
@@ -38,7 +37,7 @@ export async function describeEnd({ execution, workflow, room }: LoadedRun): Pro
       output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", ...terms });
     return { next: "completed", value: toStored(value, { ...terms, maxBytes: room.valueBytes }) };
   } catch (error) {
-    return failed(error);
+    return { ...failed(error), failure: execution.describeFailure(error) };
   }
 }
 

@@ -1,6 +1,7 @@
 /** What failed a run, and what came about through the failure. */
 import { describe, expect, test } from "vitest";
 import { encode } from "../../../src/core/codec/codec.ts";
+import { workflow } from "../../../src/core/contract/contract.ts";
 import type { Failure } from "../../../src/core/replay/failing.ts";
 import { aHandler, type Handled } from "./a-handler.ts";
 
@@ -8,7 +9,7 @@ const broken = { isFailure: true, value: encode({ name: "Error", message: "broke
 
 function failureOf({ execution }: Handled): Failure {
   if (execution.outcome?.kind !== "threw") throw new Error("the handler has not failed");
-  return execution.failing.describe(execution.outcome.error);
+  return execution.describeFailure(execution.outcome.error);
 }
 
 const quiet = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
@@ -21,7 +22,7 @@ describe("what failed a run", () => {
     });
     await handled.hand("a", 1);
     await handled.hand("b", undefined, broken);
-    expect(failureOf(handled)).toEqual({ at: 2, timeouts: [], lost: [], repeats: [] });
+    expect(failureOf(handled)).toEqual({ at: 2, timeouts: [], lost: [], repeats: [], children: [] });
   });
 
   test("is found through causes, and the first of an aggregate", async () => {
@@ -42,7 +43,7 @@ describe("what failed a run", () => {
       throw error;
     });
     await handled.hand("a", undefined, broken);
-    expect(failureOf(handled)).toEqual({ timeouts: [], lost: [], repeats: [] });
+    expect(failureOf(handled)).toEqual({ timeouts: [], lost: [], repeats: [], children: [] });
   });
 
   test("may be a wait that timed out, and later ones that threw are told", async () => {
@@ -138,5 +139,59 @@ describe("a success after the failure", () => {
     await handled.hand("x", undefined, broken);
     await handled.hand("m[0]/b", 1);
     expect(failureOf(handled).repeats).toEqual([{ path: "m[0]/b", occurrence: 1 }]);
+  });
+});
+
+describe("the runs for which it would wait again", () => {
+  const child = workflow({ name: "child", version: 1 });
+  const idOf = ({ find }: Handled, place: string) => {
+    const { wanted } = find(place);
+    if (wanted.kind !== "child") throw new Error(`${place} asks for no run`);
+    return wanted.runId.slice(-21);
+  };
+
+  test("are those that are not over, and those whose failures are forgotten", async () => {
+    const handled = await aHandler(async (step) => {
+      await quiet(step.invoke("caught", child));
+      const all = ["a", "b", "c", "d"].map((name) => step.invoke(name, child));
+      const [a] = await Promise.allSettled([...all.slice(0, 3), step.run("e", () => 1)]);
+      if (a?.status === "rejected") throw a.reason;
+    });
+    await handled.hand("caught", undefined, broken);
+    const [a, b, , d] = ["a", "b", "c", "d"].map((place) => idOf(handled, place));
+    await handled.hand("a", undefined, broken);
+    await handled.hand("b", undefined, broken);
+    await handled.hand("e", undefined, broken);
+    await handled.hand("c", 1);
+    expect(failureOf(handled)).toMatchObject({ at: 2, children: [a, b, d] });
+  });
+
+  test("are all that are not over where an error of the handler's own failed it", async () => {
+    const handled = await aHandler(async (step) => {
+      const all = ["a", "b"].map((name) => quiet(step.invoke(name, child)));
+      await all[0];
+      throw new Error("mine");
+    });
+    const b = idOf(handled, "b");
+    await handled.hand("a", undefined, broken);
+    expect(failureOf(handled).children).toEqual([b]);
+  });
+
+  test("are losers of races only where what decided the race is forgotten", async () => {
+    const handled = await aHandler(async (step) => {
+      const race = (name: string, decider: string) =>
+        step.race(name, [({ step }) => step.invoke("it", child), ({ step }) => step.run(decider, () => 1)]);
+      const first = quiet(race("first", "a"));
+      const second = race("second", "b");
+      const third = race("third", "c");
+      await first;
+      const [ended] = await Promise.allSettled([second, third]);
+      if (ended.status === "rejected") throw ended.reason;
+    });
+    const second = idOf(handled, "second[0]/it");
+    await handled.hand("first[1]/a", undefined, broken);
+    await handled.hand("second[1]/b", undefined, broken);
+    await handled.hand("third[1]/c", 1);
+    expect(failureOf(handled)).toMatchObject({ at: 2, children: [second] });
   });
 });

@@ -158,7 +158,7 @@ export async function playAndRetry(program: Piece, random: Random): Promise<Verd
     if (isRefused) return { outcome: "refused", retries, wrongs };
     if (execution.outcome === undefined) return { outcome: "stuck", retries, wrongs };
     if (execution.outcome.kind !== "threw") return { outcome: "completed", retries, wrongs };
-    const { at = records.length + 1, repeats } = execution.failing.describe(execution.outcome.error);
+    const { at = records.length + 1, repeats } = execution.describeFailure(execution.outcome.error);
     if (at > records.length) return { outcome: "failed", retries, wrongs };
     if (repeats.length > 0) return { outcome: "refused", retries, wrongs };
     history = records.filter(({ isFailure }, index) => index + 1 < at || (index + 1 > at && !isFailure));

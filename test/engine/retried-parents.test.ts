@@ -1,0 +1,182 @@
+/** A failed run that is retried takes the runs that it had started as they stand: which of them keep the retry away. */
+import { NonRetryableError, workflow } from "layover";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { Workflow } from "../../src/core/contract/contract.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { type PlayOptions, type TestedHandler, tested } from "./playing.ts";
+import { World } from "./world.ts";
+
+const database = testDatabase();
+const once = { retry: { maxAttempts: 1 } };
+
+const child = workflow({
+  name: "child",
+  version: 1,
+  input: z.object({ nr: z.number() }),
+  output: z.string(),
+  signals: { go: z.unknown() },
+});
+type ChildHandler = Parameters<typeof child.handler>[0];
+const waiting: ChildHandler = async ({ step }) => {
+  await step.waitForSignal("go");
+  return "went";
+};
+
+/** What is down throws, so that its run fails. */
+function aService() {
+  const down = new Set<string>();
+  const call = (name: string) => () => {
+    if (down.has(name)) throw new NonRetryableError(`${name} is down`);
+    return name;
+  };
+  return { down, call };
+}
+
+function family(handle: TestedHandler, of: ChildHandler, options: PlayOptions = {}): Promise<World> {
+  const workflows: Workflow[] = [tested.handler(handle), child.handler(of)];
+  return World.begin(database, { ...options, workflows });
+}
+
+async function childrenOf(world: World) {
+  const { runs } = await world.ask((client) => client.list({ workflow: child.name }));
+  return runs;
+}
+
+const retry = (world: World, { runId }: { readonly runId: string }) => world.ask((client) => client.retry(runId));
+
+describe("the retry of a run is not kept away", () => {
+  test.each(["cancel", "abandon"] as const)("by a run that has lost a race (%s)", async (onParentEnd) => {
+    const { down, call } = aService();
+    down.add("pay").add("slow");
+    const world = await family(
+      async ({ step }) => {
+        const first = await step.race("first", [
+          ({ step }) => step.invoke("quick", child, { nr: 1 }),
+          ({ step }) => step.invoke("slow", child, { nr: 2 }, { onParentEnd }),
+        ]);
+        await step.sleep("nap", "1 day");
+        return [first, await step.run("pay", call("pay"), once)];
+      },
+      async ({ input, step }) => {
+        if (input.nr === 1) return "quick";
+        await step.sleep("nap", "1 hour");
+        return await step.run("slow", call("slow"), once);
+      },
+    );
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    const ends = (await childrenOf(world)).map(({ status }) => status);
+    expect(ends).toEqual([onParentEnd === "cancel" ? "cancelled" : "failed", "completed"]);
+    down.clear();
+    await retry(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: ["quick", "pay"] });
+  });
+
+  test("by a run of before its restart", async () => {
+    const { down, call } = aService();
+    down.add("pay");
+    let isOther = false;
+    const world = await family(async ({ step }) => {
+      if (!isOther) await step.invoke("it", child, { nr: 1 });
+      return await step.run("pay", call("pay"), once);
+    }, waiting);
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    await world.ask((client) => client.pause(run.runId));
+    isOther = true;
+    await world.ask((client) => client.restart(run.runId));
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    await world.pass("3 minutes");
+    expect(await childrenOf(world)).toMatchObject([{ status: "cancelled" }]);
+    down.clear();
+    await retry(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "pay" });
+  });
+
+  test("by a run of an earlier lap, whose failure was caught", async () => {
+    const { down, call } = aService();
+    down.add("pay").add("part");
+    const lapping = workflow({ name: "lapping", version: 1, input: z.number() });
+    const world = await World.begin(database, {
+      workflows: [
+        lapping.handler(async ({ input, step }) => {
+          if (input === 1) {
+            await step.invoke("it", child, { nr: 1 }).catch(() => {});
+            return await step.continueAsNew(2);
+          }
+          return await step.run("pay", call("pay"), once);
+        }),
+        child.handler(async ({ step }) => step.run("part", call("part"), once)),
+      ],
+    });
+    const run = await world.start(lapping, 1);
+    expect(await world.run(run)).toMatchObject({ status: "failed", epoch: 1 });
+    down.clear();
+    await retry(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "pay" });
+  });
+});
+
+describe("the retry of a run is kept away", () => {
+  /** Waits, and cleans up for ten minutes once its parent has left it. */
+  const cleaning: ChildHandler = async ({ step }) => {
+    try {
+      await step.waitForSignal("go");
+    } finally {
+      await step.cleanup("tidy", ({ step }) => step.sleep("nap", "10 minutes"));
+    }
+    return "went";
+  };
+
+  test("by a run that it has cancelled, also while that still cleans up, however often it is retried", async () => {
+    const { down, call } = aService();
+    down.add("pay");
+    const world = await family(async ({ step }) => {
+      await step.run("first", call("first"), once);
+      return await Promise.all([step.invoke("it", child, { nr: 1 }), step.run("pay", call("pay"), once)]);
+    }, cleaning);
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    const [left] = await childrenOf(world);
+    const childId = left?.runId ?? "";
+    const refused = { code: "child_failed", details: { children: childId } };
+    for (let times = 1; times <= 2; times += 1) {
+      expect(await world.get(childId)).toMatchObject({ status: "cancelling" });
+      await expect(retry(world, run)).rejects.toMatchObject(refused);
+      await world.pass("15 minutes");
+      expect(await world.get(childId)).toMatchObject({ status: "cancelled" });
+      await expect(retry(world, run)).rejects.toMatchObject(refused);
+      await world.ask((client) => client.restart(childId));
+      await world.pass("1 minute");
+      if (times === 2) down.clear();
+      await retry(world, run);
+      await world.pass("1 minute");
+    }
+    await world.ask((client) => client.signal(childId, "go", null, { contract: child }));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: ["went", "pay"] });
+    expect(await childrenOf(world)).toHaveLength(1);
+  });
+
+  test("by a run that has lost a race to what the retry forgets", async () => {
+    const { down, call } = aService();
+    down.add("pay");
+    const world = await family(async ({ step }) => {
+      const race = step.race("first", [
+        ({ step }) => step.invoke("it", child, { nr: 1 }),
+        ({ step }) => step.run("pay", call("pay"), once),
+      ]);
+      const [ended] = await Promise.allSettled([race, step.sleep("late", "30 minutes")]);
+      if (ended.status === "rejected") throw ended.reason;
+      return ended.value;
+    }, cleaning);
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    const [left] = await childrenOf(world);
+    expect(left).toMatchObject({ status: "cancelled" });
+    await expect(retry(world, run)).rejects.toMatchObject({
+      code: "child_failed",
+      details: { children: left?.runId },
+    });
+  });
+});
