@@ -180,3 +180,24 @@ describe("the retry of a run is kept away", () => {
     });
   });
 });
+
+test("a run that was deleted, and made again by the retry of its parent, can be deleted again", async () => {
+  const { down, call } = aService();
+  down.add("part");
+  const world = await family(
+    async ({ step }) => step.invoke("it", child, { nr: 1 }),
+    async ({ step }) => step.run("part", call("part"), once),
+  );
+  const run = await world.start(tested);
+  expect(await world.run(run)).toMatchObject({ status: "failed" });
+  const childId = (await childrenOf(world))[0]?.runId ?? "";
+  await world.ask((client) => client.delete(childId, { by: "ada" }));
+  down.clear();
+  await retry(world, run);
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "part" });
+  await world.pass("1 minute");
+  expect(await childrenOf(world)).toMatchObject([{ runId: childId, status: "completed" }]);
+  expect(await world.ask((client) => client.delete(childId, { by: "bob" }))).toMatchObject({ outcome: "deleted" });
+  const { rows } = await database.pool.query("select asked_by from layover.deletion where run_id = $1", [childId]);
+  expect(rows).toEqual([{ asked_by: "bob" }]);
+});

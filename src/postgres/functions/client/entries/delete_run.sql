@@ -41,7 +41,9 @@ begin
       perform layover.forget_deliveries(v_namespace, array[v_run]);
     end if;
     insert into layover.deletion (namespace, run_id, asked_by, reason, deleted_at)
-      values (v_namespace, v_run, p->>'by', p->>'reason', layover.now());
+      values (v_namespace, v_run, p->>'by', p->>'reason', layover.now())
+      on conflict on constraint deletion_pkey do update -- the retry of its parent has made it again
+        set asked_by = excluded.asked_by, reason = excluded.reason, deleted_at = excluded.deleted_at;
     v_verdict := json_build_object('outcome', 'deleted', 'runId', v_run);
   end if;
   perform layover.check_time(p);
