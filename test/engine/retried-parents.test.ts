@@ -201,3 +201,62 @@ test("a run that was deleted, and made again by the retry of its parent, can be 
   const { rows } = await database.pool.query("select asked_by from layover.deletion where run_id = $1", [childId]);
   expect(rows).toEqual([{ asked_by: "bob" }]);
 });
+
+describe("a run that its failed parent would wait for", () => {
+  const keep = { keepMs: 3 * 86_400_000, keepFailedMs: 9 * 86_400_000 };
+
+  test("is kept as long as its parent, so that a retry does not carry it out again", async () => {
+    const { down, call } = aService();
+    down.add("pay");
+    const calls: number[] = [];
+    const world = await family(
+      async ({ step }) => {
+        const options = { onParentEnd: "abandon" } as const;
+        const kept = await step.invoke("kept", child, { nr: 1 });
+        const open = step.invoke("open", child, { nr: 2 }, options);
+        return [kept, ...(await Promise.all([open, step.run("pay", call("pay"), once)]))];
+      },
+      async ({ input, step }) => {
+        if (input.nr === 2) await step.sleep("nap", "1 hour");
+        return await step.run("part", () => `part ${calls.push(input.nr)}`, once);
+      },
+      keep,
+    );
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    const days = async (count: number) => {
+      for (let half = 0; half < 2 * count; half += 1) await world.pass("12 hours");
+      await world.tick();
+    };
+    await days(5);
+    expect(await childrenOf(world)).toMatchObject([{ input: { nr: 2 }, status: "completed" }]);
+    down.clear();
+    await retry(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: ["part 1", "part 2", "pay"] });
+    expect(calls).toEqual([1, 2]);
+  });
+
+  test("is deleted once its parent is gone", async () => {
+    const { down, call } = aService();
+    down.add("pay");
+    const world = await family(
+      async ({ step }) => {
+        const open = step.invoke("open", child, { nr: 2 }, { onParentEnd: "abandon" });
+        await Promise.all([open, step.run("pay", call("pay"), once)]);
+      },
+      async ({ step }) => {
+        await step.sleep("nap", "1 hour");
+        return "";
+      },
+      keep,
+    );
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    for (let day = 0; day < 45; day += 1) {
+      await world.pass("1 day");
+      await world.tick();
+    }
+    await expect(world.get(run.runId)).rejects.toMatchObject({ code: "unknown_run" });
+    expect(await childrenOf(world)).toEqual([]);
+  });
+});

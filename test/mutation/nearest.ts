@@ -64,7 +64,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^delete_run$/,
-    "races/deletions http/copied-database client/deletions http/revocation platform/personal-data races/deletions-mail",
+    "races/deletions engine/retried-parents http/copied-database client/deletions http/revocation platform/personal-data races/deletions-mail",
   ],
   [/^signal_with_start$/, "races/signals-with-start"],
   [
@@ -91,11 +91,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/decoys races/next-epochs races/forks races/restarts races/retries races/laps races/epochs engine/restarts engine/retries races/refusals races/deletions races/lock-order http/revocation client/repairs engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/decoys races/next-epochs races/forks races/restarts races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
-    "postgres/pruning races/keeping postgres/retention races/remains races/prunes races/late-calls",
+    "postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
   ],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,
