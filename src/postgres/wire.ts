@@ -172,8 +172,14 @@ export interface ClaimedRun extends Claimed {
   readonly callbacks?: readonly WireCallback[] | null;
   /** The ends of runs that it waits for, and whether there are more of them. */
   readonly children?: { readonly isMore: boolean; readonly ends: readonly WireChildEnd[] } | null;
-  /** Its handler has ended, and these steps have no record and may have had their effect. `runId`: the run that was invoked. */
-  readonly attempted?: readonly (Place & { readonly runId?: string })[] | null;
+  /** Its handler has ended, and these steps have no record and may have had their effect. */
+  readonly attempted?: readonly Attempted[] | null;
+}
+export interface Attempted extends Place {
+  /** The run that was invoked. Left out: a step was carried out. */
+  readonly runId?: string;
+  /** How many attempts the step had. Functions of an earlier release leave it out. */
+  readonly attempts?: number;
 }
 export interface ClaimedBranch extends Claimed {
   /** How many attempts have already failed. */
@@ -310,7 +316,8 @@ export interface FinishRun {
   /** Decided races: the prefix of their branches' paths, and the position that decided. */
   readonly released?: readonly { readonly prefix: string; readonly position: number }[];
   /**
-   * The handler has ended, and steps that can be undone have no record: nothing new begins, and what is at work ends.
+   * The handler has ended, and steps that can be undone or run at most once have no record: nothing new begins, and what is
+   * at work ends.
    * The claim after that tells which of them may have had their effect.
    */
   readonly closing?: true;

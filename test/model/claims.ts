@@ -210,15 +210,20 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budge
   };
 }
 
-/** The steps without a record that may have had their effect. */
-function attemptedOf({ attempts, history }: Run): Place[] {
-  const names = new Set([...attempts].map((attempt) => attempt.slice(0, attempt.lastIndexOf("/"))));
+/** The steps without a record that may have had their effect, and how many attempts each had. */
+function attemptedOf({ attempts, history }: Run): (Place & { attempts: number })[] {
+  const had = new Map<string, number>();
+  for (const attempt of attempts) {
+    const cut = attempt.lastIndexOf("/");
+    const name = attempt.slice(0, cut);
+    had.set(name, Math.max(had.get(name) ?? 0, Number(attempt.slice(cut + 1))));
+  }
   const recorded = history.filter(({ kind }) => kind === "step").map(({ path, occurrence }) => `${path}#${occurrence}`);
-  return [...names]
-    .filter((name) => !recorded.includes(name))
-    .map((name) => {
+  return [...had]
+    .filter(([name]) => !recorded.includes(name))
+    .map(([name, attempts]) => {
       const cut = name.lastIndexOf("#");
-      return { path: name.slice(0, cut), occurrence: Number(name.slice(cut + 1)) };
+      return { path: name.slice(0, cut), occurrence: Number(name.slice(cut + 1)), attempts };
     });
 }
 

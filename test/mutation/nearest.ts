@@ -34,7 +34,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
-    "races/undos engine/undos races/losers races/cancels races/cleanups postgres/timelines",
+    "races/undos engine/undos races/losers races/cancels races/cleanups postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,

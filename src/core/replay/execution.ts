@@ -18,6 +18,7 @@ import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
 import { Failing, type Failure } from "./failing.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, isOf, settle } from "./history.ts";
+import { OnceSteps } from "./once-steps.ts";
 import type { Segments } from "./segments.ts";
 import { type Ending, readEnding, Undos } from "./undos.ts";
 
@@ -39,6 +40,7 @@ export class Execution {
   ending: Ending | undefined;
   readonly undos: Undos;
   readonly failing = new Failing();
+  readonly onceSteps = new OnceSteps();
   readonly races = new DecidedRaces();
   /** The names of signals that are closed. */
   readonly closed = new Set<string>();
@@ -163,6 +165,7 @@ export class Execution {
     this.now = Math.max(record.recordedAt, this.#segments?.at(this.position).at ?? 0);
     this.lastPlace = key;
     this.undos.noteRecord(record, this.position);
+    this.onceSteps.noteRecord(record);
     await this.#untilRest(() => {
       if (isOfRun) this.failing.note(record, undefined, undefined);
       if (record.kind === "ending") return this.#beginUndoing(readEnding(record.value));
@@ -221,6 +224,7 @@ export class Execution {
       const demand = { ...place, ...given };
       this.#pending.set(placeName(place), demand);
       this.undos.note(demand);
+      this.onceSteps.note(demand);
       this.#onDemand?.(demand);
     });
     promise.catch(() => {}); // a loser may fail with nobody left to look

@@ -3,7 +3,8 @@
  * afterwards came about through a failure. A retry forgets the failures and keeps every success, so it must not hand a
  * success to code that never asked for it.
  */
-import { StepError } from "../contract/user-errors.ts";
+import { toErrorValue } from "../codec/error-value.ts";
+import { fromStored } from "../codec/stored-value.ts";
 import type { Wanted } from "./demand.ts";
 import type { HistoryRecord } from "./history.ts";
 import { lastingPart } from "./seeded.ts";
@@ -67,7 +68,7 @@ export class Failing {
       demandedAfter,
       isLost,
       hasTimedOut,
-      isResultLost: isResultLost(error),
+      isResultLost: isResultLost(record),
       child,
     });
     if (error !== undefined) this.#errors.set(error, this.#handed.length);
@@ -134,6 +135,13 @@ export class Failing {
   }
 }
 
-function isResultLost(error: unknown): boolean {
-  return error instanceof StepError && (error.cause.code === "result_lost" || error.cause.code === "interrupted");
+/** Whether a step is done, or may be, and nobody knows its result. The loser of a race may be one, too. */
+function isResultLost({ kind, path, isFailure, value }: HistoryRecord): boolean {
+  if (kind !== "step" || !isFailure || value === null) return false;
+  try {
+    const { code } = toErrorValue(fromStored(value, `the record of ${path}`));
+    return code === "result_lost" || code === "interrupted";
+  } catch {
+    return false; // a value that cannot be decoded: the run is blocked
+  }
 }

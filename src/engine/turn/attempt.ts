@@ -7,7 +7,7 @@ import { isLayoverError, LayoverError } from "../../core/errors.ts";
 import { type HostClock, QueryError, type TransactionClient, UnknownCommit } from "../../core/ports.ts";
 import { type Demand, placeName, type StepBody } from "../../core/replay/demand.ts";
 import { idempotencyKey } from "../../core/replay/seeded.ts";
-import type { FinishAnswer } from "../../postgres/wire.ts";
+import type { FinishAnswer, Place } from "../../postgres/wire.ts";
 import type { Lease } from "../claim/leases.ts";
 import type { Bodies } from "./bodies.ts";
 
@@ -263,8 +263,8 @@ function isOurs(thrown: unknown): boolean {
   );
 }
 
-function interrupted(demand: Demand): LayoverError {
-  const message = `step "${placeName(demand)}" was begun, and its process never told how it ended`;
+export function interrupted(step: Place): LayoverError {
+  const message = `step "${placeName(step)}" was begun, and its process never told how it ended`;
   return new LayoverError("interrupted", message, {
     hint: "It runs at most once, so it is not run again. Look up whether it had its effect.",
   });

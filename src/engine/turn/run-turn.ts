@@ -9,12 +9,12 @@ import type { ClaimedRun, FailedAttempt, NewRecord, Place } from "../../postgres
 import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import type { TurnTrace } from "../telemetry.ts";
-import type { AttemptResult, Committed } from "./attempt.ts";
+import { type AttemptResult, type Committed, interrupted } from "./attempt.ts";
 import { describeEnd, type Ending, failed, tooLong } from "./ending.ts";
 import { begunStep, inlineStep, isAfterRecords } from "./inline-step.ts";
 import { foreignAwait, foreignAwaitTooLong, notAwaited } from "./mistake-texts.ts";
 import { type NewChildren, newChildren } from "./new-children.ts";
-import { toNewDemand } from "./new-demand.ts";
+import { isNewRun, newDemands } from "./new-demand.ts";
 import { type Plan, recordTime, transactionPlan, withTimeout } from "./plan.ts";
 import { type Entry, TurnMail } from "./turn-mail.ts";
 
@@ -119,18 +119,26 @@ export class RunTurn {
 
   /**
    * Ends the run, or first what it owes: it writes down how the run ends and what is to be undone. If a step that can be
-   * undone has no record, only the database knows whether it has begun. Then the run closes first.
+   * undone has no record, only the database knows whether it has begun. Then the run closes first. So it does for a step
+   * that runs at most once, since a retry of the run would ask for it again.
    */
   async #endRun({ next, value, failedUndos, failure }: Ending): Promise<Plan> {
-    const { execution } = this.#loaded;
-    const { undos } = execution;
-    if (next === "completed" || execution.ending !== undefined)
+    const { undos, onceSteps, closing, ending } = this.#loaded.execution;
+    if (next === "completed" || ending !== undefined)
       return this.#end(next, { value, ...(failedUndos !== undefined && { failedUndos }) });
     const { attempted } = this.#claimed;
-    if (undos.hasUnrecorded && attempted == null) return this.#end("ready", { closing: true });
+    const mayBeRetried = closing === undefined;
+    const isUnsure = undos.hasUnrecorded || (mayBeRetried && onceSteps.hasOpen);
+    if (isUnsure && attempted == null) return this.#end("ready", { closing: true });
     for (const place of attempted ?? []) undos.noteBegun(place);
     const { owed } = undos;
-    if (owed.length === 0) return this.#end(next, { value, ...(failure !== undefined && { failure }) });
+    if (owed.length === 0) {
+      const lapsed = mayBeRetried ? onceSteps.lapsed(attempted ?? []) : [];
+      for (const { attempts, ...step } of lapsed)
+        await this.#record(step, { kind: "step", isFailure: true, value: failed(interrupted(step)).value, attempts });
+      const told = lapsed.length === 0 ? failure : (await describeEnd(this.#loaded)).failure;
+      return this.#end(next, { value, ...(told !== undefined && { failure: told }) });
+    }
     const place = { path: "", occurrence: 1 };
     await this.#record(place, { kind: "ending", value: writeEnding({ next, error: value, owed }) });
     return this.#end("ready", { ending: owed.length });
@@ -247,16 +255,13 @@ export class RunTurn {
 
   #park({ children, isMore }: NewChildren): Plan {
     const { execution } = this.#loaded;
-    const isKnown = (demand: Demand) => this.#loaded.hasRow(placeName(demand));
+    const demands = newDemands(this.#loaded);
     const waits = [
       ...execution.pending.flatMap((demand) =>
-        isNewRun(demand) && !isKnown(demand) ? [] : (this.#loaded.untilOf(demand) ?? []),
+        isNewRun(demand) && !this.#loaded.hasRow(placeName(demand)) ? [] : (this.#loaded.untilOf(demand) ?? []),
       ),
       ...children.flatMap(({ until }) => until ?? []), // those that wait for a slot have no end yet
     ];
-    const demands = execution.pending
-      .filter((demand) => !isNewRun(demand) && !isKnown(demand))
-      .map((demand) => toNewDemand(demand, this.#loaded.untilOf(demand)));
     const goesOn = isMore || children.some(({ isDetached }) => isDetached);
     return this.#end(goesOn ? "ready" : "parked", {
       ...(demands.length > 0 && { demands }),
@@ -292,9 +297,4 @@ export class RunTurn {
       ...more,
     };
   }
-}
-
-/** Whether it asks for another run, which is started by a call of its own. */
-function isNewRun({ wanted }: Demand): boolean {
-  return wanted.kind === "child" || wanted.kind === "start";
 }
