@@ -1,5 +1,5 @@
 /** What a finish means: a turn's records, demands and end, if its lease stands and it saw the whole history. */
-import type { FinishBranch, FinishRun, Saying } from "../../src/postgres/wire.ts";
+import type { FinishBranch, FinishRun, NewDemand, Saying } from "../../src/postgres/wire.ts";
 import { type ClaimTerms, claim } from "./claims.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
 import { refuse } from "./refusals.ts";
@@ -245,7 +245,7 @@ function release(run: Run, { released = [] }: FinishRun, through: number, now: n
 }
 
 function recordDemands(run: Run, { demands = [] }: FinishRun, through: number, now: number): Row[] {
-  const isNew = (place: Place) => findRow(run, place) === undefined;
+  const isNew = (demand: NewDemand) => findRow(run, demand) === undefined || isBetweenAttempts(run, demand);
   const fresh = demands.filter((demand) => demand.demandedAfter <= through && isNew(demand));
   const added: Row[] = [];
   for (const demand of fresh.toSorted((one, other) => one.ordinal - other.ordinal)) {
@@ -255,11 +255,25 @@ function recordDemands(run: Run, { demands = [] }: FinishRun, through: number, n
     }
     const row = toRow(demand, now);
     row.isQueued = row.map !== undefined && freeSlots(run, row.map) < 1;
-    run.rows.push(row);
+    const earlier = findRow(run, demand);
+    if (earlier !== undefined) goOnBeside(row, earlier, now);
+    run.rows = [...run.rows.filter((other) => other !== earlier), row];
     use(run, row);
-    if (isAtWork(row)) added.push(row);
+    if (isAtWork(row) && (row.readyAt ?? now) <= now) added.push(row);
   }
   return added;
+}
+
+/** Whether new code asks for something beside a step that waits for its next attempt. The step becomes a branch. */
+function isBetweenAttempts(run: Run, demand: NewDemand): boolean {
+  return demand.kind === "branch" && findRow(run, demand)?.kind === "retry";
+}
+
+/** The branch has the attempts of the step that it was, and its next one when that was to come. */
+function goOnBeside(row: Row, { attempts, readyAt }: Row, now: number): void {
+  row.attempts = attempts;
+  row.readyAt = readyAt;
+  row.isCounted &&= row.isQueued || (readyAt ?? now) <= now + soonMs;
 }
 
 /** It waits: until its first instant, or for something that came already. */

@@ -131,7 +131,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
-    "races/cleanups races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart",
+    "races/cleanups races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart engine/steps-between-attempts",
   ],
   [
     /^in_stretches$/,
