@@ -176,7 +176,7 @@ export class Invocation {
         longestMs: longestStepMs ?? Number.POSITIVE_INFINITY,
         bodies: this.context.bodies,
         place: `${runId}/${epoch}/${place}`,
-        runEnd: isTimed ? { at: timeoutAt, reason: endOfRun } : undefined,
+        runEnd: isTimed ? { at: timeoutAt, reason: endOfRun, ask: () => this.leases.readTimeout(lease) } : undefined,
         seed: (text) => loaded.keySeed(text),
         lease,
         host: this.#host,

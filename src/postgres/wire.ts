@@ -414,5 +414,7 @@ export type RenewAnswer =
       readonly leasedUntil: number;
       /** The run's cancel was asked for, and its handler does not know yet. */
       readonly cancel?: { readonly reason: string | null } | null;
+      /** The run's timeout. Null: it is paused, or has none. Functions of an earlier release leave it out. */
+      readonly timeoutAt?: number | null;
     }
   | { readonly outcome: "superseded" };

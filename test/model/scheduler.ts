@@ -232,7 +232,8 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   if (begins !== undefined) row.begun = begins;
   if (says !== undefined && run !== undefined) run.says = says;
   const cancel = "isShielded" in row && row.isShielded ? null : describeCancel(run);
-  return { outcome: "renewed", leasedUntil: row.lease.until, cancel };
+  const timeoutAt = run?.pausedAt === undefined ? (run?.timeoutAt ?? null) : null;
+  return { outcome: "renewed", leasedUntil: row.lease.until, cancel, timeoutAt };
 }
 
 function describeCancel(run: Run | undefined): { readonly reason: string | null } | null {

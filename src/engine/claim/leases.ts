@@ -207,6 +207,18 @@ export class Leases {
     return !lease.isLost;
   }
 
+  /**
+   * Reads the timeout of a lease's run, by a renewal. Null: the run is paused. Undefined: somebody else has the turn, or the
+   * database's functions are of an earlier release.
+   */
+  async readTimeout(lease: Lease): Promise<number | null | undefined> {
+    const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [lease.renewal] });
+    const [answer] = turns;
+    if (answer?.outcome !== "renewed") return undefined;
+    if (answer.cancel != null) lease.noteCancel(answer.cancel.reason ?? undefined);
+    return answer.timeoutAt;
+  }
+
   release(lease: Lease): void {
     this.#held.delete(lease);
     if (this.#held.size > 0) return;

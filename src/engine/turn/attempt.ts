@@ -10,6 +10,7 @@ import { idempotencyKey } from "../../core/replay/seeded.ts";
 import type { FinishAnswer, Place } from "../../postgres/wire.ts";
 import type { Lease } from "../claim/leases.ts";
 import type { Bodies } from "./bodies.ts";
+import { BodyLimits, type RunEnd } from "./body-limits.ts";
 
 export interface Attempt {
   readonly demand: Demand;
@@ -27,8 +28,7 @@ export interface Attempt {
   /** The bodies at work in this process, and this one's place among them. No two of one place run at a time. */
   readonly bodies: Bodies;
   readonly place: string;
-  /** The run's timeout by the database's clock, and the reason that its abort signal gives. */
-  readonly runEnd: { readonly at: number; readonly reason: () => Error } | undefined;
+  readonly runEnd: RunEnd | undefined;
   readonly seed: (text: string) => Uint8Array;
   /** When it is lost, whatever the body does is not recorded. */
   readonly lease: Lease;
@@ -67,9 +67,6 @@ export type AttemptResult =
       /** Undefined: that was the last attempt. */
       readonly retryInMs: number | undefined;
     };
-
-/** How long a body may go on after its run's timeout or cancel, at most. */
-const longestGraceMs = 60_000;
 
 /** @throws where the step must be left as it is, and nothing is recorded */
 export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
@@ -177,7 +174,7 @@ async function runBody(attempt: Attempt, onRunEnd: () => void, client?: Transact
   const { demand, body, number, bodies, place, runEnd, seed, lease, host, now } = attempt;
   let controller: AbortController | undefined;
   let aborted: Error | undefined;
-  let cancelTimer = () => {};
+  let limits: BodyLimits | undefined;
   let forgetLease = () => {};
   let forgetCancel = () => {};
   const abort = (reason: Error) => {
@@ -208,27 +205,21 @@ async function runBody(attempt: Attempt, onRunEnd: () => void, client?: Transact
         reject(error);
         abort(error);
       };
-      const endSoon = (reason: Error, leftMs: number) => {
-        onRunEnd();
-        abort(reason);
-        cancelTimer();
-        cancelTimer = host.after(Math.max(0, Math.min(leftMs, longestGraceMs)), () => end(unknown(demand)));
-      };
-      const beganAt = host.monotonic();
-      if (!demand.isShielded)
-        forgetCancel = lease.whenCancelled((reason) =>
-          endSoon(new CancelledError(reason), body.timeoutMs - (host.monotonic() - beganAt)),
-        );
-      const leftMs = runEnd === undefined ? Number.POSITIVE_INFINITY : Math.max(0, runEnd.at - now());
-      if (runEnd === undefined || leftMs >= body.timeoutMs) {
-        cancelTimer = host.after(body.timeoutMs, () => end(timedOut(demand, body, longerHint)));
-        return;
-      }
-      cancelTimer = host.after(leftMs, () => endSoon(runEnd.reason(), body.timeoutMs - leftMs));
+      const made = new BodyLimits({
+        ...{ timeoutMs: body.timeoutMs, runEnd, host, now },
+        onTimeout: () => end(timedOut(demand, body, longerHint)),
+        onRunEnd: (reason) => {
+          onRunEnd();
+          abort(reason);
+        },
+        onGraceOver: () => end(unknown(demand)),
+      });
+      limits = made;
+      if (!demand.isShielded) forgetCancel = lease.whenCancelled((reason) => made.endSoon(new CancelledError(reason)));
     });
     return await Promise.race([result, timeout]);
   } finally {
-    cancelTimer();
+    limits?.stop();
     forgetLease();
     forgetCancel();
   }

@@ -1,6 +1,7 @@
 -- running -> running until later, or -> parked when the holder gives its lease back (`gives_back`): what renew_leases and
 -- return_leases share. Only the holder of a lease moves it. A renewal also tells that the run's cancel was asked for, or that the run closes
--- (`cancel`), unless the branch cleans up, or the handler knows of the cancel already.
+-- (`cancel`), unless the branch cleans up, or the handler knows of the cancel already. And it tells the run's timeout, which a pause puts
+-- off: null while the run is paused.
 create or replace function layover.move_leases(p jsonb, gives_back boolean) returns json
 language plpgsql volatile as $$
 declare
@@ -9,6 +10,7 @@ declare
   v_answers json[] := '{}';
   v_until   timestamptz;
   v_cancel  json;
+  v_timeout timestamptz;
   i         record;
 begin
   perform layover.check_isolation();
@@ -29,7 +31,8 @@ begin
         from layover.run_state t
        where b.run_id = i.run_id and b.path = i.path and b.occurrence = i.occurrence and b.token = i.token
          and t.run_id = b.run_id and t.namespace = p->>'namespace'
-       returning b.leased_until, case when not b.is_shielded then layover.describe_cancel(t) end into v_until, v_cancel;
+       returning b.leased_until, case when not b.is_shielded then layover.describe_cancel(t) end,
+         case when t.paused_at is null then t.timeout_at end into v_until, v_cancel, v_timeout;
     else
       update layover.run_state t
          set status = case when gives_back then 'parked' else 'running' end,
@@ -41,11 +44,13 @@ begin
              begun = coalesce(i.turn->>'begins', t.begun),
              custom_status = coalesce(i.turn->>'says', t.custom_status)
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
-       returning t.leased_until, layover.describe_cancel(t) into v_until, v_cancel;
+       returning t.leased_until, layover.describe_cancel(t), case when t.paused_at is null then t.timeout_at end
+       into v_until, v_cancel, v_timeout;
     end if;
     v_answers[i.place] := case when not found then json_build_object('outcome', 'superseded')
       when gives_back then json_build_object('outcome', 'returned')
-      else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until), 'cancel', v_cancel) end;
+      else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until), 'cancel', v_cancel,
+        'timeoutAt', layover.to_ms(v_timeout)) end;
     if found and i.path is not null and i.turn ? 'says' then
       update layover.run_state t set custom_status = i.turn->>'says' where t.run_id = i.run_id;
     elsif not found and not gives_back
