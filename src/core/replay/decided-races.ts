@@ -27,7 +27,7 @@ export class DecidedRaces {
       pending.delete(placeName(demand));
       this.losers.set(placeName(demand), demand.demandedAfter);
       const { wanted } = demand;
-      if (wanted.kind === "child") this.children.push({ runId: wanted.runId, leftAt: release.position });
+      if (wanted.kind === "child") this.children.push({ runId: wanted.runId(undefined), leftAt: release.position });
     }
   }
 }

@@ -75,8 +75,8 @@ export interface NewRun {
   readonly name: string;
   readonly contract: Startable;
   readonly input: unknown;
-  /** Its id. It is made of the parent's id and this place, so it is the same in each replay. */
-  readonly runId: string;
+  /** Makes its id of the parent's history and this place: the same in each replay. `recordedAt`: see `keySeed`. */
+  readonly runId: (recordedAt: number | undefined) => string;
   /** The user's own id of it. */
   readonly id: string | undefined;
   readonly tags: Readonly<Record<string, string>> | undefined;

@@ -130,7 +130,9 @@ export class Execution {
 
   /** Describes what failed the run, once its handler has thrown this. */
   describeFailure(thrown: unknown): Failure {
-    const children = this.pending.flatMap(({ wanted }) => (wanted.kind === "child" ? [{ runId: wanted.runId }] : []));
+    const children = this.pending.flatMap(({ wanted }) =>
+      wanted.kind === "child" ? [{ runId: wanted.runId(undefined) }] : [],
+    );
     return this.failing.describe(thrown, [...children, ...this.races.children]);
   }
 
@@ -180,7 +182,7 @@ export class Execution {
 
   #settle(demand: Demand, record: HistoryRecord): Error | undefined {
     try {
-      return settle(demand, record);
+      return settle(demand, record, this.position);
     } catch (error) {
       this.divergence = error instanceof Error ? error.message : String(error); // a value that cannot be decoded
       return undefined;

@@ -61,7 +61,7 @@ export class Failing {
     const { path, occurrence, value, isFailure } = record;
     const hasTimedOut = error !== undefined && value === null;
     const isLost = isFailure || hasTimedOut;
-    const child = wanted?.kind === "child" ? wanted.runId : undefined;
+    const child = wanted?.kind === "child" ? wanted.runId(undefined) : undefined;
     this.#handed.push({
       path,
       occurrence,

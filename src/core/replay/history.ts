@@ -38,16 +38,16 @@ export interface HistoryRecord {
 }
 
 /**
- * Settles `demand` as `record` says: the same in the first pass and in every replay. Answers the error by which it was
- * rejected.
+ * Settles `demand` as `record` at this position says: the same in the first pass and in every replay. Answers the error by
+ * which it was rejected.
  */
-export function settle(demand: Demand, record: HistoryRecord): Error | undefined {
+export function settle(demand: Demand, record: HistoryRecord, position: number): Error | undefined {
   const value = record.value === null ? undefined : fromStored(record.value, `the record of ${placeName(demand)}`);
   const error =
     record.value === null
       ? timeoutOf(demand)
       : record.isFailure
-        ? failureOf(demand, toErrorValue(value), record)
+        ? failureOf(demand, toErrorValue(value), { ...record, position })
         : undefined;
   if (error === undefined) demand.resolve(record.value === null ? emptyOf(demand) : value);
   else demand.reject(error);
@@ -71,9 +71,13 @@ export function isOf({ wanted }: Demand, { kind, isFailure }: HistoryRecord): bo
   return wanted.kind === kind || (wanted.kind === "child" && kind === "start" && isFailure);
 }
 
-function failureOf(demand: Demand, cause: ErrorValue, { kind, attempts }: HistoryRecord): Error {
+function failureOf(
+  demand: Demand,
+  cause: ErrorValue,
+  { kind, attempts, position }: HistoryRecord & { readonly position: number },
+): Error {
   if (kind === "child" && demand.wanted.kind === "child")
-    return new ChildFailedError({ step: placeName(demand), runId: demand.wanted.runId, cause });
+    return new ChildFailedError({ step: placeName(demand), runId: demand.wanted.runId(position), cause });
   switch (demand.wanted.kind) {
     case "callback":
       return new CallbackRejectedError({ callback: demand.wanted.name, cause });

@@ -7,7 +7,7 @@ import { fromStored } from "../codec/stored-value.ts";
 import { once } from "../contract/retry.ts";
 import type { StepContext } from "../contract/step.ts";
 import { LayoverError } from "../errors.ts";
-import { type Demand, placeName, type StepBody, type UndoBody } from "./demand.ts";
+import { type Demand, type NewRun, placeName, type StepBody, type UndoBody } from "./demand.ts";
 import type { HistoryRecord } from "./history.ts";
 
 /** The record `ending`: how the run ends when its undos are done, and what they are, the first one first. */
@@ -29,8 +29,8 @@ interface Undoable {
   readonly place: { readonly path: string; readonly occurrence: number };
   readonly ordinal: number;
   readonly undo: UndoBody;
-  /** The id of the run that it invokes. */
-  readonly runId: string | undefined;
+  /** Makes the id of the run that it invokes. */
+  readonly runId: NewRun["runId"] | undefined;
   /** The position of its record; half a position after its demand while it has none. */
   position: number;
   record: HistoryRecord | undefined;
@@ -72,7 +72,7 @@ export class Undos {
   /** Notes that a step without a record may have begun, or that an invoked run is there: the one of this id. */
   noteBegun(place: { readonly path: string; readonly occurrence: number; readonly runId?: string }): void {
     const undoable = this.#undoables.get(placeName(place));
-    if (undoable !== undefined && isSameRun(undoable.runId, place.runId)) undoable.hasBegun = true;
+    if (undoable !== undefined && isSameRun(undoable.runId?.(undefined), place.runId)) undoable.hasBegun = true;
   }
 
   /** Whether a step can be undone that has no record, so that only the database knows whether it has begun. */

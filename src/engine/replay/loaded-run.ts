@@ -249,7 +249,7 @@ export class LoadedRun {
     return seedOf(this.segments.at(this.execution.position), text);
   }
 
-  /** The seed of a step's keys. They are new after a restart, unless the step has a record from before. */
+  /** The seed of a step's keys, or of a new run's id. They are new after a restart, unless a record from before has them. */
   keySeed(text: string, recordedAt?: number): Uint8Array {
     return seedOf(recordedAt === undefined ? this.segments.newest : this.segments.at(recordedAt - 1), text);
   }

@@ -87,14 +87,14 @@ function toNewChild(
   { path, occurrence, demandedAfter, ordinal }: Demand,
   { wanted, input, until, traceparent }: Given,
 ): NewChild {
-  const { runId, contract, id, tags } = wanted;
+  const { contract, id, tags } = wanted;
   const { name: workflow, version, timeoutMs } = contract;
   return {
     path,
     occurrence,
     demandedAfter,
     ordinal,
-    runId,
+    runId: wanted.runId(undefined),
     workflow,
     version,
     signature: signatureOf(contract),

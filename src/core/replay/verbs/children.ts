@@ -47,7 +47,9 @@ export async function invoke<Result>(
     options,
     timeoutMs,
     isBound,
-    ...(compensate !== undefined && { undoFor: (runId) => undoOf(scope, what, compensate, () => ({ runId })) }),
+    ...(compensate !== undefined && {
+      undoFor: (runIdOf) => undoOf(scope, what, compensate, (recordedAt) => ({ runId: runIdOf(recordedAt) })),
+    }),
   });
 }
 
@@ -56,7 +58,7 @@ interface Asked extends Pick<NewRun, "kind" | "name" | "contract" | "input"> {
   readonly options: NewRunOptions;
   readonly timeoutMs?: number | undefined;
   readonly isBound?: boolean;
-  readonly undoFor?: (runId: string) => UndoBody;
+  readonly undoFor?: (runIdOf: NewRun["runId"]) => UndoBody;
 }
 
 function demandRun(
@@ -70,8 +72,10 @@ function demandRun(
   if (id !== undefined) checkName(id, "id");
   if (tags !== undefined) checkTags(tags);
   const at = scope.place(asked.name);
-  const runId = toRunId(scope.options.seed(`run/${at.path}#${at.occurrence}`), execution.now);
-  const until = timeoutMs === undefined ? undefined : execution.now + timeoutMs;
+  const { now } = execution;
+  const runId = (recordedAt: number | undefined) =>
+    toRunId(scope.options.keySeed(`run/${at.path}#${at.occurrence}`, recordedAt), now);
+  const until = timeoutMs === undefined ? undefined : now + timeoutMs;
   return execution.demand(at, { ...asked, runId, id, tags, until, timeoutMs, isBound, undo: undoFor?.(runId) });
 }
 

@@ -10,7 +10,7 @@ export interface StepsOptions {
   readonly execution: Execution;
   /** 32 bytes that depend only on the run, on where its handler stands, and on this text. */
   readonly seed: (text: string) => Uint8Array;
-  /** The seed of a step's keys. `recordedAt`: the position of its record. Undefined: it has none. */
+  /** The seed of a step's keys, or of the id of a run. `recordedAt`: the position of its record. Undefined: it has none. */
   readonly keySeed: (text: string, recordedAt: number | undefined) => Uint8Array;
   /** The epoch of the URL of a callback that is made now. Undefined: that of the run. */
   readonly callbackEpoch: () => number | undefined;
