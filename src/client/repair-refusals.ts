@@ -45,6 +45,12 @@ export function refusalOf(verb: Verb, answer: RepairAnswer, from: Place | undefi
         `the run ${runId} was closing by then`,
         "Restart it from a step before that, or from its start.",
       );
+    case "child_open":
+      return refusal(
+        "not_applicable",
+        `the run ${runId} waited for the end of ${placeName(answer)} there`,
+        "Fork it from a step before it invoked that run, from one after that run's end, or from its start.",
+      );
     case "compensated":
       return refusal(
         "compensated",

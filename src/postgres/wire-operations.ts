@@ -87,6 +87,8 @@ export type RepairAnswer =
   | { readonly outcome: "signal_closed"; readonly runId: string; readonly name: string }
   | { readonly outcome: "unknown_place" | "closing" | "conflict"; readonly runId: string }
   | ({ readonly outcome: "compensated"; readonly runId: string } & Partial<Place>)
+  /** The run waited for another one, which it had invoked at this place. */
+  | ({ readonly outcome: "child_open"; readonly runId: string } & Place)
   | {
       readonly outcome: "would_repeat" | "result_needed";
       readonly runId: string;

@@ -110,3 +110,88 @@ test("a parent that failed after a restart is retried with the run that the rest
   expect(await world.run(run)).toMatchObject({ status: "completed", result: ["child 9", "charged"] });
   expect(await childrenOf(world)).toHaveLength(2);
 });
+
+/** Asks for a run of five hours, charges an hour later, and goes on to a last step. */
+async function aForkable(end: "completed" | "failed") {
+  const { world, broken } = await family(async ({ step }) => {
+    const work = async () => {
+      await step.sleep("nap", "1 hour");
+      await step.run("charge", () => {
+        if (end === "failed") throw new NonRetryableError("down");
+      });
+    };
+    const [five] = await Promise.all([step.invoke("five", child, { nr: 5 }), work()]);
+    return await step.run("last", () => `after ${five}`);
+  });
+  const run = await world.start(tested);
+  expect(await world.run(run)).toMatchObject({ status: end });
+  const fork = (from: string) => world.ask((client) => client.fork(run.runId, { from }));
+  return { world, broken, run, fork };
+}
+
+test.each([
+  ["completed", "charge"],
+  ["completed", "five"],
+  ["failed", "charge"],
+] as const)("a run that is %s is not forked from %s, where it waited for a run", async (end, from) => {
+  const { run, fork } = await aForkable(end);
+  await expect(fork(from)).rejects.toMatchObject({
+    code: "not_applicable",
+    message: `the run ${run.runId} waited for the end of five there`,
+  });
+});
+
+test("a fork from before a run was started starts it anew, and one from behind its end keeps its result", async () => {
+  const { world, fork } = await aForkable("completed");
+  for (const [from, children] of [
+    ["nap", 2],
+    ["last", 2],
+  ] as const) {
+    const { runId } = await fork(from);
+    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "after child 5" });
+    expect(await childrenOf(world)).toHaveLength(children);
+  }
+});
+
+test("a fork from the place of a run starts that one anew, also where it had another one before a restart", async () => {
+  const { world } = await family(async ({ step }) => {
+    await step.run("first", () => 1);
+    const two = await step.invoke("two", child, { nr: 2 });
+    await step.sleep("nap", "1 hour");
+    return two;
+  });
+  const run = await world.start(tested);
+  await world.pass("1 hour");
+  await world.ask((client) => client.pause(run.runId));
+  await world.ask((client) => client.restart(run.runId, { from: "first" }));
+  expect(await world.run(run)).toMatchObject({ status: "completed" });
+  for (const [from, children] of [
+    ["nap", 2],
+    ["two", 3],
+  ] as const) {
+    const { runId } = await world.ask((client) => client.fork(run.runId, { from }));
+    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "child 2" });
+    expect(await childrenOf(world)).toHaveLength(children);
+  }
+});
+
+test.each(["cancel", "abandon"] as const)(
+  "a run that has lost its race hinders no fork from behind the race (%s)",
+  async (onParentEnd) => {
+    const { world } = await family(async ({ step }) => {
+      await step.race("first", [
+        ({ step }) => step.invoke("two", child, { nr: 2 }, { onParentEnd }),
+        ({ step }) => step.sleep("nap", "1 hour"),
+      ]);
+      await step.sleep("rest", "3 hours");
+      return await step.run("last", () => "done");
+    });
+    const run = await world.start(tested);
+    await world.run(run);
+    for (const from of ["rest", "last"]) {
+      const { runId } = await world.ask((client) => client.fork(run.runId, { from }));
+      expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "done" });
+    }
+    expect(await childrenOf(world)).toHaveLength(1);
+  },
+);

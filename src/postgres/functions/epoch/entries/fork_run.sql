@@ -1,6 +1,7 @@
 -- nothing -> parked and ready: a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. What was
 -- copied is never undone by the new run. The new run has the tags of the old one, and no mail; the user's own id stays with the old one. A callback
--- that was answered after the cut is announced again, since the URL that was sent belongs to the old run.
+-- that was answered after the cut is announced again, since the URL that was sent belongs to the old run. Where the old run waited for a run that
+-- it had invoked, it is not forked: that run is not the new one's.
 --
 -- {"runId", "from": {"path", "occurrence"}, "newRunId", "id", "encodedInput", "epoch"}. The same call again (its newRunId) answers the same.
 --
@@ -38,7 +39,7 @@ begin
     when (p->>'epoch')::integer <> s.epoch then jsonb_build_object('outcome', 'epoch_changed', 'epoch', s.epoch)
     when s.ended_at is null then jsonb_build_object('outcome', 'not_applicable',
       'status', (select layover.run_status(t) from layover.run_state t where t.run_id = v_run))
-    else layover.refuse_cut(v_run, s.epoch, v_kept) end;
+    else coalesce(layover.refuse_cut(v_run, s.epoch, v_kept), layover.find_open_child(v_run, s.epoch, v_kept)) end;
   if v_answer is not null then
     return v_answer || jsonb_build_object('runId', v_run);
   end if;
