@@ -1,5 +1,5 @@
 /** A run that begins again from a step or from its start, and a new run that begins with a copy of its history. */
-import { type Duration, workflow } from "layover";
+import { type Duration, NonRetryableError, workflow } from "layover";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
@@ -221,6 +221,37 @@ test("a wait that begins after the cut has its whole time, however long the run 
   await world.run(run);
   expect(world.time - before).toBeGreaterThanOrEqual(day);
 });
+
+test.each(["retry", "restart", "fork"] as const)(
+  "a %s puts off the end of a sleep by the time that the run was over, but no instant that was named",
+  async (verb) => {
+    const state = { isBroken: true };
+    const world = await worldOf(async ({ step }) => {
+      const since = step.now().getTime();
+      const work = async () => {
+        await step.run("first", () => 1);
+        await step.run("second", () => {
+          if (state.isBroken) throw new NonRetryableError("no");
+        });
+      };
+      const until = (sleep: Promise<void>) => sleep.then(() => (step.now().getTime() - since) / day);
+      const [due, nap] = await Promise.all([
+        until(step.sleepUntil("due", since + 10 * day)),
+        until(step.sleep("nap", "10 days")),
+        work(),
+      ]);
+      return { due, nap };
+    });
+    const run = await world.start(order, { amount: 1 });
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    await world.pass("5 days");
+    state.isBroken = false;
+    const { runId } = await world.ask<{ runId: string }>((client) =>
+      verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
+    );
+    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: { due: 10, nap: 15 } });
+  },
+);
 
 test("each restart has the contract's whole timeout", async () => {
   const world = await worldOf(async ({ step }) => {

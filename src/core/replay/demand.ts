@@ -57,6 +57,8 @@ export interface Sleep {
   readonly kind: "sleep";
   /** Epoch milliseconds of the database's clock. */
   readonly until: number;
+  /** Whether the handler has named this instant. Then no repair of the run puts it off. */
+  readonly isNamed?: boolean;
 }
 export interface Wait {
   readonly kind: "signal" | "callback";

@@ -188,6 +188,7 @@ export class LoadedRun {
     if (this.#rows.has(place)) return this.#rows.get(place);
     const { wanted } = demand;
     if (!("until" in wanted) || wanted.until === undefined) return undefined;
+    if (wanted.kind === "sleep" && wanted.isNamed === true) return wanted.until;
     return wanted.until + this.segments.shiftSince(demand.demandedAfter);
   }
 

@@ -14,5 +14,5 @@ export async function sleepUntil(scope: StepScope, name: string, instant: Date |
   if (Number.isNaN(new Date(until).getTime())) {
     throw invalid(`sleepUntil ${JSON.stringify(name)} got no valid time`, "Pass a Date, or epoch milliseconds.");
   }
-  await scope.execution.demand(scope.place(name), { kind: "sleep", until });
+  await scope.execution.demand(scope.place(name), { kind: "sleep", until, isNamed: true });
 }
