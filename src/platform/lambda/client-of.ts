@@ -8,6 +8,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Client } from "../../client/over-postgres/client.ts";
+import { shownError, statusOf } from "../../http/problem.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
 import { awsServices } from "./aws/services.ts";
 import { inRequest } from "./on-http.ts";
@@ -52,6 +53,9 @@ export function clientWithin(options: ClientOfOptions, runtime: LambdaRuntime): 
     environment.wake();
     try {
       return await inRequest(served, context, work, { wake });
+    } catch (error) {
+      if (statusOf(shownError(error)) >= 500) await environment.reload();
+      throw error;
     } finally {
       environment.rest();
     }

@@ -77,15 +77,29 @@ export class Environment {
 
   /** Reads the parameters and opens the database, unless that was done before. @throws LayoverError `internal` */
   async load(): Promise<Loaded> {
-    this.#loaded ??= this.#make(await this.#parameters.load());
+    this.#loaded ??= await this.#open();
     return this.#loaded;
   }
 
-  /** Reads the parameters again, if the last reading is a minute old. Answers whether they have changed. */
+  /**
+   * Reads the parameters again, if the last reading is a minute old. Answers whether they have changed. Whoever fails for a
+   * reason that may be theirs calls it: the database's password, or a secret, may have been replaced. Never rejects.
+   */
   async reload(): Promise<boolean> {
     const hasChanged = await this.#parameters.reload();
     if (hasChanged) this.#loaded = undefined;
     return hasChanged;
+  }
+
+  /** A parameter that was missing may have been made meanwhile. */
+  async #open(): Promise<Loaded> {
+    const parameter = await this.#parameters.load();
+    try {
+      return this.#make(parameter);
+    } catch (error) {
+      if (!(await this.reload())) throw error;
+      return this.#make(await this.#parameters.load());
+    }
   }
 
   #make(parameter: Parameter): Loaded {

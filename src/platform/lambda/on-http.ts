@@ -34,10 +34,11 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
   try {
     const again = request.clone();
     const response = await answer(served, request, context);
+    const { status } = response;
     // What was refused may be signed by a new secret. A refusal has changed nothing, so it can be asked again.
-    const isRefused = response.status === 401 || response.status === 404;
-    if (!isRefused || !(await environment.reload())) return response;
-    return await answer(served, again, context);
+    const isRefused = status === 401 || status === 404;
+    const hasChanged = (isRefused || status >= 500) && (await environment.reload());
+    return isRefused && hasChanged ? await answer(served, again, context) : response;
   } catch (error) {
     const shown = shownError(error);
     if (statusOf(shown) >= 500) report(error, answering(request));

@@ -19,7 +19,11 @@ export async function onTick(served: ServedFunctions, event: unknown, context: L
     if (!(await isTicked(served, asked, context))) await schedules().ringAgain(asked);
   } catch (error) {
     report(error, "ticking");
-    await schedules().ringAgain(asked);
+    try {
+      await schedules().ringAgain(asked);
+    } finally {
+      await environment.reload();
+    }
   } finally {
     environment.rest();
   }

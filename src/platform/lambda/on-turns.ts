@@ -20,10 +20,12 @@ export async function onTurns(served: ServedFunctions, event: unknown, context: 
   try {
     for (const key of armed) environment.armed.add(key);
     const { engine, end } = begin(await environment.load(), context, { turns: turns.length, isDelivery: true });
-    await engine.carryOut(turns);
+    const couldClaim = await engine.carryOut(turns);
     await end();
+    if (!couldClaim) await environment.reload();
   } catch (error) {
     report(error, "carrying out turns");
+    await environment.reload();
   } finally {
     environment.rest();
   }
@@ -44,6 +46,9 @@ async function onDelivery(served: ServedFunctions, { sealed }: DeliveryEvent, co
     } finally {
       await end();
     }
+  } catch (error) {
+    await environment.reload();
+    throw error;
   } finally {
     environment.rest();
   }
