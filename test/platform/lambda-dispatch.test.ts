@@ -18,12 +18,19 @@ beforeEach(() => {
   isRefusing = false;
 });
 
-function dispatcher({ steps = 0, until = Number.POSITIVE_INFINITY, batch = 10 } = {}): InvokeDispatch {
+/** `during`: how long it carries out turns itself. */
+function dispatcher({
+  steps = 0,
+  until = Number.POSITIVE_INFINITY,
+  batch = 10,
+  during = Promise.resolve(),
+} = {}): InvokeDispatch {
   return new InvokeDispatch({
     host,
     here: {
       carryOut: async (turns) => {
         here.push([...turns]);
+        await during;
         return true;
       },
       steps,
@@ -124,6 +131,20 @@ test("a delivery carries out what follows itself, as long as it has steps", asyn
   await made.dispatch(turns(2), 0);
   await settle(made);
   expect([here.map((some) => some.length), invoked.map(({ turns }) => turns.length)]).toEqual([[2], [2]]);
+});
+
+test("a turn for later goes out beside what a delivery carries out itself, and so does not wait for its end", async () => {
+  const body = Promise.withResolvers<void>();
+  const made = dispatcher({ steps: 3, during: body.promise });
+  await made.dispatch(turns(1), 0);
+  await made.dispatch(turns(1), 20_000);
+  const settled = settle(made);
+  await expect.poll(() => here.length).toBe(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(calls.flat().map(({ delaySeconds }) => delaySeconds)).toEqual([20]);
+  body.resolve();
+  await settled;
+  expect([calls.length, invoked.length]).toEqual([1, 0]);
 });
 
 test("what AWS refuses is told, whether it was for now or for later", async () => {

@@ -40,7 +40,7 @@ const mostBytes = 200_000;
 /** The most messages in one call of the queue, and the most bytes of them together. */
 const mostMessages = 10;
 
-/** How many calls are under way at a time. AWS' client has 50 connections. */
+/** How many calls of a service are under way at a time. AWS' client of each has 50 connections. */
 const mostOpen = 40;
 
 export class InvokeDispatch implements Dispatcher {
@@ -101,14 +101,13 @@ export class InvokeDispatch implements Dispatcher {
   async #sendAll(dispatched: readonly Dispatched[]): Promise<void> {
     const turns = dispatched.flatMap(({ turns, delayMs }) => (delayMs > 0 ? [] : turns));
     const later = dispatched.filter(({ delayMs }) => delayMs > 0);
-    const calls = this.#messagesOf(later).map((messages) => () => this.#send(messages));
-    if (turns.length > 0 && !(await this.#workHere.takes(turns)))
-      calls.push(...this.#batchesOf(turns).map((batch) => () => this.#invoke(batch)));
-    const queue = calls.values();
-    const lane = async (): Promise<void> => {
-      for (const call of queue) await call();
-    };
-    await Promise.all(Array.from({ length: Math.min(mostOpen, calls.length) }, lane));
+    // What is carried out here may take minutes, and a delay counts from when its message is sent.
+    await Promise.all([inLanes(this.#messagesOf(later), (messages) => this.#send(messages)), this.#sendNow(turns)]);
+  }
+
+  async #sendNow(turns: readonly TurnRef[]): Promise<void> {
+    if (turns.length === 0 || (await this.#workHere.takes(turns))) return;
+    await inLanes(this.#batchesOf(turns), (batch) => this.#invoke(batch));
   }
 
   async #invoke(turns: readonly TurnRef[]): Promise<void> {
@@ -160,6 +159,14 @@ export class InvokeDispatch implements Dispatcher {
 interface Dispatched {
   readonly turns: readonly TurnRef[];
   readonly delayMs: number;
+}
+
+async function inLanes<Item>(items: readonly Item[], call: (item: Item) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of queue) await call(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(mostOpen, items.length) }, lane));
 }
 
 /** The bytes of an item as JSON in a list. */
