@@ -28,7 +28,7 @@ import {
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Asset } from "aws-cdk-lib/aws-s3-assets";
 import { CfnSchedule, CfnScheduleGroup } from "aws-cdk-lib/aws-scheduler";
-import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { InvocationType, Trigger } from "aws-cdk-lib/triggers";
 import { Construct } from "constructs";
@@ -36,12 +36,10 @@ import { variables } from "../platform/lambda/aws/settings.ts";
 import { bundle, entryName } from "./bundle.ts";
 import { Logged } from "./logged.ts";
 import type { LayoverProps } from "./props.ts";
+import { makeQueues } from "./queues.ts";
 import { allow, rightsOfCalls } from "./rights.ts";
 
 type FunctionName = "http" | "turns" | "tick" | "forward";
-
-/** How long a message is hidden from others while it is forwarded. AWS asks for six times the function's timeout. */
-const visibility = Duration.minutes(3);
 
 /**
  * Deploys layover: give it the module of the functions and the path of the parameters, and all else has a default.
@@ -77,18 +75,9 @@ export class Layover extends Construct {
     this.#props = props;
     this.#bundle = bundle(this, props);
     this.#logged = new Logged(this, this.#name);
-    this.deadLetters = new Queue(this, "DeadLetters", {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(7), // there may be deliveries of webhooks, with personal data in them
-    });
-    this.queue = new Queue(this, "Queue", {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      visibilityTimeout: visibility,
-      retentionPeriod: Duration.days(4),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: 5 },
-    });
+    const { queue, deadLetters } = makeQueues(this);
+    this.queue = queue;
+    this.deadLetters = deadLetters;
     this.#group = new CfnScheduleGroup(this, "Schedules");
     this.#scheduleRole = new Role(this, "ScheduleRole", { assumedBy: new ServicePrincipal("scheduler.amazonaws.com") });
     this.#scheduleRole.addToPolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("tick")]));

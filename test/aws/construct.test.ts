@@ -82,6 +82,14 @@ test("a tick follows each deploy, once everything is there that it needs", () =>
     expect(after).toContain(`Layover${what}`);
 });
 
+test("a message of the queue is tried for twelve hours, since each try that finds no concurrency counts as well", () => {
+  const queues = Object.values(assertions.findResources("AWS::SQS::Queue")).map(({ Properties }) => Properties);
+  const [tried] = queues.filter(({ RedrivePolicy }) => RedrivePolicy !== undefined);
+  const { VisibilityTimeout, RedrivePolicy, MessageRetentionPeriod } = tried ?? {};
+  expect(VisibilityTimeout * RedrivePolicy.maxReceiveCount).toBeGreaterThanOrEqual(12 * 3_600);
+  expect(VisibilityTimeout * RedrivePolicy.maxReceiveCount).toBeLessThan(MessageRetentionPeriod);
+});
+
 test("a request may have a concurrency of its own, and an address that is not the function's", () => {
   const { stack } = synthesize("functions/lambda.ts", {
     httpConcurrency: 5,

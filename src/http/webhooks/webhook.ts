@@ -35,10 +35,10 @@ export type WebhookOptions<Env, Given, Event> = CommonOptions<Env, Given, Event>
         readonly on: (delivered: Delivered<Event, Env>) => Decision;
         /**
          * When the sender is answered: after everything is done, or before. Before means: once `on` has said what to do, and a
-         * queue of the host's has taken that. The queue tries for 12 hours, and then keeps it as a dead letter. So a sleeping
-         * database makes no sender wait. Default: "before" for GitHub, which never sends again, and for Slack, which waits
-         * three seconds, where the host has a queue (Cloudflare and AWS); else "after". What is answered by `answer(…)`, or is
-         * too long for a message, is done before its answer.
+         * queue of the host's has taken that. The queue tries for 12 hours, on AWS for a day, and then keeps it as a dead letter.
+         * So a sleeping database makes no sender wait. Default: "before" for GitHub, which never sends again, and for Slack,
+         * which waits three seconds, where the host has a queue (Cloudflare and AWS); else "after". What is answered by
+         * `answer(…)`, or is too long for a message, is done before its answer.
          */
         readonly respond?: "after" | undefined;
       }

@@ -8,7 +8,7 @@ import type { ServedFunctions } from "./served-functions.ts";
 const firstDelaySeconds = 60;
 const longestDelaySeconds = 900;
 
-/** Answers which messages must come again. After several tries the queue puts them aside as dead letters. */
+/** Answers which messages must come again. After half a day of tries the queue puts them aside as dead letters. */
 export async function onQueue(served: ServedFunctions, { Records }: QueueEvent): Promise<QueueAnswer> {
   const refused = await Promise.all(
     Records.map(async ({ messageId, body }) => {
@@ -48,7 +48,7 @@ async function forward(served: ServedFunctions, body: string): Promise<void> {
   await services.invoke(nameOf(message.to), JSON.stringify(message.event));
 }
 
-/** How long a delivery is tried by messages of its own. Then the queue tries five times more, and puts it aside. */
+/** How long a delivery is tried by messages of its own. Then the queue tries its last one for half a day, and puts it aside. */
 const tryMs = 12 * 3_600_000;
 
 /**
