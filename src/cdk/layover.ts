@@ -33,6 +33,7 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { InvocationType, Trigger } from "aws-cdk-lib/triggers";
 import { Construct } from "constructs";
 import { variables } from "../platform/lambda/aws/settings.ts";
+import type { TickEvent } from "../platform/lambda/messages.ts";
 import { bundle, entryName } from "./bundle.ts";
 import { Logged } from "./logged.ts";
 import type { LayoverProps } from "./props.ts";
@@ -279,7 +280,7 @@ export class Layover extends Construct {
       target: {
         arn: this.#arnOf("tick"),
         roleArn: this.#scheduleRole.roleArn,
-        input: "{}",
+        input: JSON.stringify({ sweep: true } satisfies TickEvent),
         retryPolicy: { maximumEventAgeInSeconds: 3_600 },
         deadLetterConfig: { arn: this.queue.queueArn },
       },

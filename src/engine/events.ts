@@ -164,6 +164,17 @@ export type LayoverEvent =
   /** Something went wrong in the engine itself. Nothing is lost by it. */
   | { readonly kind: "error"; readonly error: unknown; readonly doing: string; readonly code: string | undefined };
 
+/**
+ * What a sweep tells that has found runs for which no alarm rang. `hasNeighbours`: other processes have alarms of their own,
+ * and this one does not hear them.
+ */
+export function sweepFound(due: number, { hasNeighbours = false } = {}): LayoverEvent {
+  const [runs, them] = due === 1 ? ["1 run was", "it"] : [`${due} runs were`, "them"];
+  const [alarm, mover] = hasNeighbours ? ["alarm of this process", "SQL or another process"] : ["alarm", "SQL"];
+  const message = `${runs} due and no ${alarm} rang for ${them}: an alarm was lost, or ${mover} moved ${them} and nobody called wake()`;
+  return { kind: "sweep_found", due, message };
+}
+
 /** Is told of an event. */
 export type Tell = (event: LayoverEvent) => void;
 

@@ -436,6 +436,42 @@ describe("tick", () => {
     expect(rows).toEqual([{ is_soon: true }]);
   });
 
+  describe("as the sweep", () => {
+    const dueFor = async (of: LambdaFunctions, interval: string) => {
+      await of.tick({}, context); // the first one of a deployment looks at all runs
+      const runId = await start(of);
+      await database.pool.query(
+        "update layover.run_state set due_at = date_trunc('milliseconds', layover.now() - $2::interval) where run_id = $1",
+        [runId, interval],
+      );
+    };
+    const told = () => reported.map(String);
+
+    test("tells of runs for which no alarm has rung", async () => {
+      const of = functions();
+      await dueFor(of, "4 minutes");
+      await of.tick({ sweep: true }, context);
+      expect(told()).toEqual([expect.stringContaining("1 run was due and no alarm rang for it")]);
+    });
+
+    test("says nothing of a run whose alarm may ring late yet", async () => {
+      const of = functions();
+      await dueFor(of, "50 seconds");
+      await of.tick({ sweep: true }, context);
+      expect(told()).toEqual([]);
+    });
+
+    test("says nothing if it is the first tick of a deployment, nor does any other tick", async () => {
+      const of = functions();
+      await dueFor(of, "4 minutes");
+      await functions({ deployment: "another" }).tick({ sweep: true }, context);
+      expect(told()).toEqual([]);
+      await dueFor(of, "4 minutes");
+      await of.tick({}, context);
+      expect(told()).toEqual([]);
+    });
+  });
+
   test("names the variable that is missing", async () => {
     const { LAYOVER_TICK: _, ...others } = lambdaEnv;
     await expect(functions({}, others).tick({}, context)).rejects.toThrow("LAYOVER_TICK is missing");
@@ -463,10 +499,13 @@ describe("forward", () => {
     ]);
   });
 
-  test("hands on the event of a schedule that could not invoke the function", async () => {
-    await functions().forward(messages({ minute: 3, readyUntil: 200_000 }), context);
-    expect(invoked).toEqual([{ name: "tick", event: { minute: 3, readyUntil: 200_000 } }]);
-  });
+  test.each([{ minute: 3, readyUntil: 200_000 }, { sweep: true }])(
+    "hands on the event of a schedule that could not invoke the function (%j)",
+    async (event) => {
+      await functions().forward(messages(event), context);
+      expect(invoked).toEqual([{ name: "tick", event }]);
+    },
+  );
 
   test.each([
     [0, 60],

@@ -26,7 +26,7 @@ beforeEach(() => {
       ticks.push({
         ...which,
         end: async (answer) => {
-          resolve({ isOurs: true, due: 0, dispatched: 0, isCutShort: false, hasSeenAll: false, ...answer });
+          resolve({ isOurs: true, due: 0, overdue: 0, dispatched: 0, isCutShort: false, hasSeenAll: false, ...answer });
           await vi.advanceTimersByTimeAsync(0);
         },
         fail: async (sqlState) => {
@@ -206,7 +206,7 @@ describe("a sweep", () => {
     await vi.advanceTimersByTimeAsync(sixHoursMs);
     await ticks[0]?.end({ due: 3 });
     expect(reports).toHaveLength(1);
-    expect(reports[0]).toContain("3 runs were due, and no alarm of this process rang");
+    expect(reports[0]).toContain("3 runs were due and no alarm of this process rang");
   });
 
   test("says nothing of what an alarm rang for just now", async () => {

@@ -58,6 +58,8 @@ export interface TickAnswer {
   /** False: the database belongs to another environment, so nothing was looked at. */
   readonly isOurs: boolean;
   readonly due: number;
+  /** How many of them were due for so long that their alarm must have rung, however late an alarm may ring here. */
+  readonly overdue: number;
   readonly dispatched: number;
   /** Whether something due was left, since the tick may dispatch only so much. */
   readonly isCutShort: boolean;
@@ -101,6 +103,7 @@ class Tick {
   readonly #seen = new Set<string>();
   readonly #locked: Look[] = [];
   #due = 0;
+  #overdue = 0;
   #isComplete = true;
   #triedThrough: string | undefined;
 
@@ -209,7 +212,7 @@ class Tick {
     const { calls, environment = defaults.environment } = this.#context.options;
     this.#context.report(wrongEnvironment(environment), "looking for what is due");
     await this.#limit.wait(() => calls.alarms.arm([now + longestBackoffMs]));
-    return { isOurs: false, due: 0, dispatched: 0, isCutShort: false, hasSeenAll: false };
+    return { isOurs: false, due: 0, overdue: 0, dispatched: 0, isCutShort: false, hasSeenAll: false };
   }
 
   /** Notes the deployment if the database asks for it, and arms what does not depend on the runs of the page. */
@@ -233,6 +236,7 @@ class Tick {
     const ahead: DelayedTurn[] = [];
     for (const run of page.runs.filter(({ runId }) => !this.#seen.has(runId))) {
       this.#seen.add(run.runId);
+      if (run.dueAt !== null && page.now - run.dueAt > pace.latestRingMs) this.#overdue += 1;
       for (const event of lookEvents(run, page.now)) tell(event);
       const coming = this.#looksAhead ? comingOf(run, page.now) : undefined;
       if (coming !== undefined && isAhead(run, page, this.#readyUntil)) {
@@ -274,6 +278,7 @@ class Tick {
     return {
       isOurs: true,
       due: this.#due,
+      overdue: this.#overdue,
       dispatched: this.#mover.dispatched,
       isCutShort: !this.#isComplete || this.#firings.isCutShort,
       hasSeenAll,

@@ -1,6 +1,7 @@
 /** Answers a request: of the world, or of the alarm, which asks for a tick. */
 import type { Client } from "../../client/over-postgres/client.ts";
 import { pause } from "../../core/waits.ts";
+import { sweepFound } from "../../engine/events.ts";
 import { besideApiKeys } from "../../http/access.ts";
 import { type RingAnswer, readRing, tickPath } from "../../http/alarm.ts";
 import { answering } from "../../http/prefix.ts";
@@ -78,7 +79,7 @@ async function onRing({ process, tell, begin }: Served, request: Request, end: E
   try {
     const { due, isCutShort, hasSeenAll, triedThrough } = await invocation.tick(readyUntil);
     const looksAtAll = hasSeenAll || triedThrough !== undefined;
-    if (isSweep && due > 0 && !looksAtAll) tell({ kind: "sweep_found", due, message: unarmed(due) });
+    if (isSweep && due > 0 && !looksAtAll) tell(sweepFound(due));
     ended = end(invocation);
     await Promise.race([ended, pause(host, ringMs)]);
     return Response.json({ more: isCutShort } satisfies RingAnswer, { headers: { "cache-control": "no-store" } });
@@ -110,9 +111,4 @@ async function answer(served: Served, request: Request, client: Client): Promise
     onError: (error) => report(error, answering(request)),
   });
   return await site.fetch(request);
-}
-
-function unarmed(due: number): string {
-  const runs = due === 1 ? "1 run was" : `${due} runs were`;
-  return `${runs} due and no alarm rang for it: an alarm was lost, or SQL moved it and nobody called wake()`;
 }

@@ -17,6 +17,8 @@ export interface TickEvent {
   readonly readyUntil?: number | undefined;
   /** How many ticks in a row have failed before. */
   readonly tries?: number | undefined;
+  /** Whether it is the sweep, which tells what no alarm has rung for. */
+  readonly sweep?: true | undefined;
 }
 
 /** Asks the function `turns` to carry out a delivery of a webhook that was answered before. It is sealed. */
@@ -46,11 +48,12 @@ export function isDeliveryEvent(event: unknown): event is DeliveryEvent {
 }
 
 export function readTickEvent(event: unknown): TickEvent {
-  const { minute, readyUntil, tries }: { minute?: unknown; readyUntil?: unknown; tries?: unknown } = Object(event);
+  const { minute, readyUntil, tries, sweep }: Readonly<Partial<Record<keyof TickEvent, unknown>>> = Object(event);
   return {
     ...(isInteger(minute) && { minute: Number(minute) }),
     ...(Number.isSafeInteger(readyUntil) && { readyUntil: Number(readyUntil) }),
     ...(isInteger(tries) && { tries: Number(tries) }),
+    ...(sweep === true && { sweep }),
   };
 }
 
@@ -59,8 +62,9 @@ export function readTickEvent(event: unknown): TickEvent {
  * that could not invoke `tick`, or the record of a `tick` that failed again and again. Undefined: it is none of them.
  */
 export function readForwarded(text: string): ForwardedEvent | { readonly failed: TickEvent } | undefined {
-  const message: Readonly<Partial<Record<"to" | "event" | "requestPayload" | "minute" | "since" | "tries", unknown>>> =
-    Object(parsed(text));
+  const message: Readonly<
+    Partial<Record<"to" | "event" | "requestPayload" | "minute" | "sweep" | "since" | "tries", unknown>>
+  > = Object(parsed(text));
   const { since, tries } = message;
   if (isDeliveryEvent(message.event) && Number.isSafeInteger(since))
     return { to: "turns", event: message.event, since: Number(since), tries: isInteger(tries) ? Number(tries) : 0 };
@@ -68,7 +72,8 @@ export function readForwarded(text: string): ForwardedEvent | { readonly failed:
     return { to: "turns", event: message.event as TurnsEvent };
   if (message.to === "tick") return { to: "tick", event: readTickEvent(message.event) };
   if ("requestPayload" in message) return { failed: readTickEvent(message.requestPayload) };
-  return isInteger(message.minute) ? { to: "tick", event: readTickEvent(message) } : undefined;
+  const isTick = isInteger(message.minute) || message.sweep === true;
+  return isTick ? { to: "tick", event: readTickEvent(message) } : undefined;
 }
 
 function parsed(text: string): unknown {

@@ -3,6 +3,7 @@
  * before it looks: if it did, each tick would bring another one for ever.
  */
 import { minuteRingsAt } from "../../core/waking.ts";
+import { sweepFound } from "../../engine/events.ts";
 import { readTickEvent, type TickEvent } from "./messages.ts";
 import type { LambdaContext } from "./options.ts";
 import { type ServedFunctions, waitUntil } from "./served-functions.ts";
@@ -31,14 +32,17 @@ export async function onTick(served: ServedFunctions, event: unknown, context: L
 
 /** Answers whether all went well. False: AWS has not taken everything that was dispatched. */
 async function isTicked(served: ServedFunctions, asked: TickEvent, context: LambdaContext): Promise<boolean> {
-  const { runtime, environment, begin } = served;
-  const { minute, readyUntil } = asked;
+  const { runtime, environment, begin, tell } = served;
+  const { minute, readyUntil, sweep = false } = asked;
   // Its runs are due when the minute begins, by the database's clock, which may be a little behind.
   if (minute !== undefined)
     await waitUntil(runtime, Math.min(minuteRingsAt(minute), runtime.host.now() + longestWaitMs));
   const { tick, end } = begin(await environment.load(), context, {});
   try {
-    await tick(readyUntil);
+    const { overdue, hasSeenAll, triedThrough } = await tick(readyUntil);
+    const looksAtAll = hasSeenAll || triedThrough !== undefined;
+    // A sweep comes at any time. What became due a moment ago has an alarm that may ring up to three minutes late.
+    if (sweep && overdue > 0 && !looksAtAll) tell(sweepFound(overdue));
   } catch (error) {
     await end();
     throw error;

@@ -388,7 +388,7 @@ export class Aws implements Outside {
 
   #sweep(): void {
     this.#sweptAt = undefined;
-    this.#invoke("tick", "{}");
+    this.#invoke("tick", JSON.stringify({ sweep: true }));
   }
 }
 

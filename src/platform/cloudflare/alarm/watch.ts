@@ -3,7 +3,7 @@
  * that no alarm brings: for a minute that should have rung a while ago, for a new deployment, and rarely without a
  * reason (a sweep, which reports an error if it finds anything). So an idle minute sends no SQL.
  */
-import type { Tell } from "../../../engine/events.ts";
+import { sweepFound, type Tell } from "../../../engine/events.ts";
 import type { AlarmShards } from "./alarm-shards.ts";
 import type { AlarmState, Code } from "./minutes.ts";
 
@@ -32,7 +32,7 @@ export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions)
   const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;
   if (!isNew && !isSweep && !states.some(({ isOverdue }) => isOverdue)) return;
   const { due, isWhole } = await tick(Math.max(...states.map(({ readyUntil = 0 }) => readyUntil)));
-  if (isSweep && !isNew && due > 0) tell({ kind: "sweep_found", due, message: unarmed(due) });
+  if (isSweep && !isNew && due > 0) tell(sweepFound(due));
   for (const [shard, state] of states.entries()) {
     const isNoted = isKnown(state) || !isWhole;
     const note = {
@@ -42,9 +42,4 @@ export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions)
     };
     if (Object.keys(note).length > 0) await shards.note(shard, note);
   }
-}
-
-function unarmed(due: number): string {
-  const runs = due === 1 ? "1 run was" : `${due} runs were`;
-  return `${runs} due and no alarm rang for it: an alarm was lost, or SQL moved it and nobody called wake()`;
 }

@@ -7,7 +7,7 @@
 import { QueryError } from "../../../core/ports.ts";
 import { sweepMs } from "../../../core/waking.ts";
 import { closing } from "../../../engine/closing.ts";
-import { type Report, reportTo, type Tell } from "../../../engine/events.ts";
+import { type Report, reportTo, sweepFound, type Tell } from "../../../engine/events.ts";
 import type { TickAnswer } from "../../../engine/scheduler/tick.ts";
 
 export interface WhichTick {
@@ -168,7 +168,7 @@ export class Ticker {
     try {
       const { due } = await this.#tickNext();
       if (due > 0 && !isAwaited && this.#rings === ringsBefore)
-        this.#options.tell({ kind: "sweep_found", due, message: unarmed(due) });
+        this.#options.tell(sweepFound(due, { hasNeighbours: true }));
     } catch (error) {
       if (!this.#isClosed) this.#report(error, "sweeping");
     }
@@ -182,9 +182,4 @@ function longestPauseOf(failure: unknown): number {
 /** Whether the failure passes by itself: no answer came, or the server is starting, stopping or out of room. */
 function isLostConnection(error: unknown): boolean {
   return !(error instanceof QueryError) || error.sqlState === undefined || /^(08|53|57)/.test(error.sqlState);
-}
-
-function unarmed(due: number): string {
-  const runs = due === 1 ? "1 run was" : `${due} runs were`;
-  return `${runs} due, and no alarm of this process rang for it: an alarm was lost, or SQL or another process moved it and nobody called wake()`;
 }
