@@ -20,19 +20,37 @@ export interface Pace {
   readonly shortWaitMs: number;
   /** How long before a far wake instant its alarm is set at least, since it may ring late. */
   readonly earlyMs: number;
+  /** The longest pause between two looks at a turn that was dispatched and that nobody has claimed. */
+  readonly longestBackoffMs: number;
 }
+
+/** The longest of these pauses, whatever the host. */
+export const longestBackoffMs = 6 * 60 * minuteMs;
 
 /**
  * The pace of hosts whose alarms ring at the beginning of their minute, or within seconds of it: timers, Durable Objects.
  * They ring at most two minutes late, and that only after a fault.
  */
-export const punctual: Pace = { latestRingMs: 2 * minuteMs, shortWaitMs: 2 * minuteMs, earlyMs: 0 };
+export const punctual: Pace = {
+  latestRingMs: 2 * minuteMs,
+  shortWaitMs: 2 * minuteMs,
+  earlyMs: 0,
+  longestBackoffMs,
+};
 
 /**
  * The pace of Amazon EventBridge Scheduler: a schedule fires within the minute that begins at its instant, and then its
  * function may start cold. So a far wait is looked at 65 s early, and Amazon SQS delivers its turn in time.
+ *
+ * Lambda takes every invocation, and drops it after a quarter of an hour if the account has no concurrency left. So a turn
+ * that nobody claims is more often one of many that wait for their turn than one that nobody can carry out.
  */
-export const withinTheMinute: Pace = { latestRingMs: 3 * minuteMs, shortWaitMs: 3 * minuteMs, earlyMs: 65_000 };
+export const withinTheMinute: Pace = {
+  latestRingMs: 3 * minuteMs,
+  shortWaitMs: 3 * minuteMs,
+  earlyMs: 65_000,
+  longestBackoffMs: 10 * minuteMs,
+};
 
 /** How much later than its instant an alarm may ring, whatever the host. From then on a run counts as overdue. */
 export const latestRingMs = Math.max(punctual.latestRingMs, withinTheMinute.latestRingMs);
@@ -136,15 +154,12 @@ export function delayUntil(at: number, now: number): number {
 
 // ---- Backing off ----
 
-/** The longest pause between two looks at a turn that was dispatched and that nobody has claimed. */
-export const longestBackoffMs = 6 * 60 * minuteMs;
-
 /**
  * How long after a dispatch the scheduler looks again, if the turn was dispatched so often before and never claimed. A
  * turn that nobody can carry out must not keep the database awake.
  */
-export function backoffMs(dispatches: number): number {
-  return Math.min(minuteMs * 2 ** dispatches, longestBackoffMs);
+export function backoffMs(dispatches: number, { longestBackoffMs: longestMs }: Pace): number {
+  return Math.min(minuteMs * 2 ** dispatches, longestMs);
 }
 
 /**

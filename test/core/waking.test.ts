@@ -263,11 +263,20 @@ describe("a tick that fails", () => {
 
 describe("a turn that nobody claims", () => {
   it("is looked at again a minute after its first dispatch, then after 2, 4 and 8 minutes", () => {
-    expect([0, 1, 2, 3].map((dispatches) => backoffMs(dispatches) / minute)).toEqual([1, 2, 4, 8]);
+    for (const pace of [punctual, withinTheMinute])
+      expect([0, 1, 2, 3].map((dispatches) => backoffMs(dispatches, pace) / minute)).toEqual([1, 2, 4, 8]);
   });
 
   it("is looked at every six hours at the least, however often it was dispatched", () => {
-    expect([9, 100].map((dispatches) => backoffMs(dispatches))).toEqual([6 * hour, 6 * hour]);
+    expect([9, 100].map((dispatches) => backoffMs(dispatches, punctual))).toEqual([6 * hour, 6 * hour]);
+  });
+
+  it("is looked at every ten minutes at the least on AWS, where it may only wait for concurrency", () => {
+    expect([4, 100].map((dispatches) => backoffMs(dispatches, withinTheMinute) / minute)).toEqual([10, 10]);
+  });
+
+  it("is never left for longer than the longest pause of any host", () => {
+    for (const pace of [punctual, withinTheMinute]) expect(pace.longestBackoffMs).toBeLessThanOrEqual(longestBackoffMs);
   });
 });
 

@@ -235,14 +235,14 @@ export const orderings: readonly Ordering[] = [
     name: "a tick does not back off",
     file: waking,
     why: "What nobody can carry out keeps the database awake for ever.",
-    find: "return Math.min(minuteMs * 2 ** dispatches, longestBackoffMs);",
+    find: "return Math.min(minuteMs * 2 ** dispatches, longestMs);",
     replace: "return minuteMs;",
   },
   {
     name: "a tick backs off without end",
     file: waking,
     why: "What nobody could carry out for a day would not be tried again for weeks.",
-    find: "return Math.min(minuteMs * 2 ** dispatches, longestBackoffMs);",
+    find: "return Math.min(minuteMs * 2 ** dispatches, longestMs);",
     replace: "return minuteMs * 2 ** dispatches;",
   },
   {

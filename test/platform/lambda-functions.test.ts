@@ -436,6 +436,23 @@ describe("tick", () => {
     expect(rows).toEqual([{ is_soon: true }]);
   });
 
+  test("looks after ten minutes at the latest at what Lambda took and nobody claimed, however often", async () => {
+    const of = functions();
+    await of.tick({}, context); // the first one of a deployment counts dispatches anew
+    const runId = await start(of);
+    await database.pool.query(
+      "update layover.run_state set dispatches = 12, due_at = date_trunc('milliseconds', layover.now()) where run_id = $1",
+      [runId],
+    );
+    await of.tick({}, context);
+    const { rows } = await database.pool.query(
+      `select dispatches, due_at > layover.now() + interval '2 minutes' and due_at <= layover.now() + interval '10 minutes'
+         as is_backed_off from layover.run_state where run_id = $1`,
+      [runId],
+    );
+    expect(rows).toEqual([{ dispatches: 13, is_backed_off: true }]);
+  });
+
   describe("as the sweep", () => {
     const dueFor = async (of: LambdaFunctions, interval: string) => {
       await of.tick({}, context); // the first one of a deployment looks at all runs

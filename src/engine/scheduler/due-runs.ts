@@ -40,7 +40,7 @@ export function look(run: DueRun, { now, notBefore, countsAnew, coming, pace }: 
   );
   const dueInstants = [
     ...(nextAt === null ? [] : [nextAt === timeoutAt ? dueForTimeout(nextAt, now, pace) : dueFor(nextAt, now, pace)]),
-    ...(isDispatched ? [dueFor(now + backoffMs(countsAnew ? 0 : dispatches), now, pace)] : []),
+    ...(isDispatched ? [dueFor(now + backoffMs(countsAnew ? 0 : dispatches, pace), now, pace)] : []),
   ];
   const dueAt = dueInstants.length === 0 ? null : Math.max(Math.min(...dueInstants), notBefore);
   const isSoon = !isDispatched && nextAt !== null && nextAt - now <= pace.shortWaitMs && !isUnfinished;
