@@ -236,6 +236,37 @@ test("an app that arms while it is down is rung within 30 s", async () => {
   expect(played.seconds()).toEqual([now + 30, now + 63]);
 });
 
+/** An app that is at work for longer than the alarm waits for its answer, and arms the next minute meanwhile. */
+function slowly(played: Played, status?: number): Promise<Response> {
+  played.host.after(10_000, () => void played.arm([[minuteMs, 5]]));
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  if (status !== undefined) played.host.after(40_000, () => resolve(new Response(null, { status })));
+  return promise;
+}
+
+test("an app that arms during a ring is alive: it is rung again 30 s later, however many rings end without an answer", async () => {
+  const played = new Played();
+  await played.known();
+  played.answer = () => slowly(played);
+  await played.arm([[minuteMs, 5]]);
+  await played.pass(hourMs);
+  const seconds = played.seconds();
+  const pauses = seconds.slice(1).map((second, index) => second - (seconds[index] ?? 0));
+  expect(pauses).toEqual(Array(pauses.length).fill(45 + 30));
+  expect(await played.status()).toMatchObject({ lastFailure: "it has not answered in 45 s" });
+});
+
+test("an app that arms during each ring is not parked, though its address says 404, or it was down for a week before", async () => {
+  const played = new Played();
+  await played.known();
+  played.answer = () => new Response(null, { status: 500 });
+  await played.arm([[minuteMs, 5]]);
+  await played.pass(7 * dayMs - hourMs);
+  played.answer = () => slowly(played, 404);
+  await played.pass(3 * hourMs);
+  expect(await played.status()).toMatchObject({ lastFailure: "it has answered 404", parkedAt: null });
+});
+
 test.each([404, 410])(
   "an app whose address says %s six times in a row is parked, and revived by what it arms",
   async (status) => {

@@ -49,6 +49,8 @@ export class AppAlarm {
   readonly #runtime: ObjectRuntime;
   #kept: Promise<{ value: Kept | undefined }> | undefined;
   #isRinging = false;
+  /** Whether the app has armed something since the last ring began. */
+  #hasArmed = false;
 
   constructor(state: { readonly storage: KeptStorage }, env: object, runtime: ObjectRuntime = workerd) {
     this.#storage = state.storage;
@@ -60,8 +62,10 @@ export class AppAlarm {
   async fetch(request: Request): Promise<Response> {
     const message = (await request.json()) as AppMessage;
     const { host } = this.#runtime;
-    if ("order" in message)
+    if ("order" in message) {
+      this.#hasArmed = true;
       await this.#change((kept) => withArmed(kept ?? newKept(message.app, host.now()), message.order, host.now()));
+    }
     if ("look" in message) await this.#setAlarm();
     return Response.json("status" in message ? await this.#status(message.app) : null);
   }
@@ -73,13 +77,14 @@ export class AppAlarm {
     const rungAt = host.now();
     if (kept === undefined || (nextRingAt(kept) ?? Number.POSITIVE_INFINITY) > rungAt) return await this.#setAlarm();
     this.#isRinging = true;
+    this.#hasArmed = false;
     const ring = await this.#ring(kept, rungAt);
     this.#isRinging = false;
     const now = host.now();
     await this.#change((current = kept) =>
       ring.outcome === "answered"
         ? afterAnswer(current, rungAt, { now, more: ring.more })
-        : afterFailure(current, ring.says, { now, isGone: ring.isGone }),
+        : afterFailure(current, ring.says, { now, isGone: ring.isGone, isAlive: this.#hasArmed }),
     );
   }
 

@@ -4,6 +4,9 @@
  * An instant is kept until a ring for it was answered well. If a ring is not, the next ones follow after the pauses
  * below. After a week of such rings, or where the app's address has answered 404 or 410 six times in a row, nothing rings
  * any more: the app is parked, until it arms something. What it had armed before rings then.
+ *
+ * An app that arms something during a ring is at work, perhaps for longer than the ring waits. If that ring is not answered
+ * well, it counts as the first one.
  */
 
 import { minuteMs, sweepMs } from "../../core/waking.ts";
@@ -145,11 +148,20 @@ export function afterAnswer(kept: Kept, rungAt: number, { now, more }: { now: nu
   };
 }
 
-/** Notes that a ring was not answered well. `isGone`: the address says that nothing is there. */
-export function afterFailure(kept: Kept, says: string, { now, isGone }: { now: number; isGone: boolean }): Kept {
-  const failures = kept.failures + 1;
-  const gone = isGone ? kept.gone + 1 : 0;
-  const failingSince = kept.failingSince ?? now;
+interface Failure {
+  readonly now: number;
+  /** Whether the address says that nothing is there. */
+  readonly isGone: boolean;
+  /** Whether the app has armed something since the ring began. */
+  readonly isAlive: boolean;
+}
+
+/** Notes that a ring was not answered well. */
+export function afterFailure(kept: Kept, says: string, { now, isGone, isAlive }: Failure): Kept {
+  const before = isAlive ? { failures: 0, gone: 0, failingSince: null } : kept;
+  const failures = before.failures + 1;
+  const gone = isGone ? before.gone + 1 : 0;
+  const failingSince = before.failingSince ?? now;
   const isParked = gone >= mostGone || now - failingSince >= mostFailingMs;
   return {
     ...kept,
@@ -158,7 +170,7 @@ export function afterFailure(kept: Kept, says: string, { now, isGone }: { now: n
     gone,
     failingSince,
     lastFailure: says,
-    nextTryAt: isParked ? null : now + (pausesMs[kept.failures] ?? longestPauseMs),
+    nextTryAt: isParked ? null : now + (pausesMs[before.failures] ?? longestPauseMs),
     parkedAt: isParked ? now : null,
   };
 }
