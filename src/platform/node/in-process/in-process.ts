@@ -78,7 +78,7 @@ async function begin(
     report(error, "beginning");
   }
   neighbours?.begin();
-  ticker.ring();
+  ticker.begin();
 }
 
 /** Ends the work. Nothing more begins; the steps under way have so long to end. */

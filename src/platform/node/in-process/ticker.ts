@@ -9,6 +9,8 @@ import { sweepMs } from "../../../core/waking.ts";
 import { closing } from "../../../engine/closing.ts";
 import { type Report, reportTo, sweepFound, type Tell } from "../../../engine/events.ts";
 import type { TickAnswer } from "../../../engine/scheduler/tick.ts";
+import { hostClock } from "../../../postgres/host-clock.ts";
+import { watchSuspends } from "./suspends.ts";
 
 export interface WhichTick {
   /** Whether no tick of this process has succeeded yet. */
@@ -46,6 +48,7 @@ export class Ticker {
   #last: Promise<unknown> = Promise.resolve();
   #next: Promise<TickAnswer> | undefined;
   #retry: NodeJS.Timeout | undefined;
+  #stopWatching = () => {};
   /** How many ticks in a row have failed. */
   #failures = 0;
   /** How many calls in a row could claim nothing, since the database failed or is not the one of this environment. */
@@ -63,6 +66,13 @@ export class Ticker {
     this.#report = reportTo(options.tell);
     this.#sweeps = setInterval(() => void this.#sweep(), sweepMs);
     this.#sweeps.unref();
+  }
+
+  /** Makes the first tick happen. From then on one follows each suspension of the machine. */
+  begin(): void {
+    if (this.#isClosed) return;
+    this.#stopWatching = watchSuspends(hostClock, this.lookAhead);
+    this.ring();
   }
 
   /** Resolves when a tick that began after this call has ended; rejects if it failed. Another one is to come then. */
@@ -105,6 +115,7 @@ export class Ticker {
   /** Begins no more ticks; resolves when the one under way has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#stopWatching();
     clearInterval(this.#sweeps);
     clearTimeout(this.#retry);
     await this.#last;
