@@ -147,7 +147,7 @@ describe("the runs for which it would wait again", () => {
   const idOf = ({ find }: Handled, place: string) => {
     const { wanted } = find(place);
     if (wanted.kind !== "child") throw new Error(`${place} asks for no run`);
-    return wanted.runId.slice(-21);
+    return wanted.runId(undefined).slice(-21);
   };
 
   test("are those that are not over, and those whose failures are forgotten", async () => {
