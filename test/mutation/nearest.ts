@@ -37,7 +37,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/undos engine/undos races/losers races/cancels races/cleanups postgres/timelines engine/at-most-once-endings",
   ],
   [
-    /^(start_children|describe_refused|tell_parent|leave_children|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
+    /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
     "races/children engine/children",
   ],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],

@@ -232,6 +232,26 @@ describeSomePostgres("a run that another one waits for", (database) => {
       expect(isParentFree).toBe(true);
     });
 
+    test("a finish of a run that closes locks the child that it asks to end before the parent, whose id is later", async () => {
+      const { parent } = await aFamily(stage, [aChild(ids.early, "a", { isBound: true })]);
+      await parent.operate(stage.onlooker, "cancel");
+      await parent.claim(stage.onlooker, { turn: 2, token: "closes" });
+      let isParentFree: boolean | undefined;
+      await stage.collide<unknown, unknown>({
+        first: (session) => session.query("select from layover.run_state where run_id = $1 for update", [ids.early]),
+        second: (session) => parent.finish(session, { token: "closes", position: 1, next: "ready" }),
+        meanwhile: async () => {
+          isParentFree = await isFree(ids.parent);
+        },
+      });
+      expect(isParentFree).toBe(true);
+      expect(
+        await stage.look("select from layover.run_state where run_id = $1 and cancel_requested_at is not null", [
+          ids.early,
+        ]),
+      ).toHaveLength(1);
+    });
+
     test("a call of several finishes locks the parent before a run between the two", async () => {
       const { runs } = await aFamily(stage, [aChild(ids.one, "a")]);
       const other = await aRunAtWork(stage, { runId: ids.other });
