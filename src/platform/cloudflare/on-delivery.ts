@@ -7,13 +7,20 @@ import { carryOutLater } from "./queue/later-deliveries.ts";
 import { deliver, retryLater } from "./queue/queue-delivery.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
+/**
+ * How long a delivery begins groups of suspects. Each waits for the one before it, however long that takes. One that began
+ * late would be cut amid its steps, and lose a try by that. So it is sent anew.
+ */
+const groupsMs = 5_000;
+
 export async function onDelivery<Env>(
   { options, namespace, host, tell, report: onError, isolateOf, begin }: ServedWorker<Env>,
   { queue, messages }: MessageBatch,
   env: Env,
 ): Promise<void> {
   try {
-    const until = host.now() + afterRingMs;
+    const begunAt = host.now();
+    const until = begunAt + afterRingMs;
     const invocation = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
     const { engine, client, dispatcher, elsewhere, end } = invocation;
     const { secrets } = isolateOf(env);
@@ -35,7 +42,7 @@ export async function onDelivery<Env>(
           await dispatcher.settled();
           return dispatcher.isWhole;
         },
-        isOpen: () => host.now() < until,
+        isOpen: () => host.now() < begunAt + groupsMs,
         onError,
       });
     await end();

@@ -2,6 +2,7 @@
 
 import { defaultEnvironment } from "../../core/names.ts";
 import type { Report, Tell } from "../../engine/events.ts";
+import { defaults } from "../../engine/options.ts";
 import type { Registry } from "../../engine/registry.ts";
 import type { InvocationHost } from "../invocation/host.ts";
 import { bindingsOf, type Incoming } from "./bindings.ts";
@@ -14,6 +15,9 @@ import type { CloudflareOptions } from "./options.ts";
  * and 20. And twelve requests reach ten times as far. A delivery carries out so many steps more (see queue-dispatch.ts).
  */
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
+
+/** What an invocation has for its steps: it is cut after 15 minutes, and the results of the last ones are still to be recorded. */
+const stepsMs = 14 * 60_000 + 50_000;
 
 export interface HostOptions<Env> extends CloudflareOptions<Env> {
   readonly isolate: Isolate;
@@ -28,14 +32,17 @@ export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incom
   const { registry, leaseMs, keepMs, keepFailedMs, telemetry, onEvent, isolate } = options;
   const settings = { registry, leaseMs, keepMs, keepFailedMs, telemetry, onEvent };
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
+  const invocation = { ...carrying, ...options.invocation };
+  // What follows from a delivery's turns, and its last group of suspects, have a budget of their own after the first.
+  const longestStepMs = Math.max(stepsMs - 2 * invocation.budgetMs, defaults.stepTimeoutMs);
   return {
     ...options,
     ...isolate,
     ...bindings,
-    engine: { ...settings, timeOfDay: () => isolate.host.now(), ...isolate.engine },
+    engine: { ...settings, longestStepMs, timeOfDay: () => isolate.host.now(), ...isolate.engine },
     environment: read("environment", () => options.environment?.(env)) ?? defaultEnvironment,
     database: () => read("database", () => options.database(env)),
-    invocation: { ...carrying, ...options.invocation },
+    invocation,
     onFirstTick: () => {
       if (!isolate.isWarned) for (const message of costs) onEvent({ kind: "binding_missing", message });
       isolate.isWarned = true;
