@@ -129,7 +129,8 @@ export class Engine {
       this.#context.options.telemetry?.onTick(answer);
       return answer;
     } catch (error) {
-      if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
+      const isToArm = calls.clock.isKnown && !abortSignal.aborted && options.isArmedAgain !== true;
+      if (isToArm) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
       throw error;
     }
   }

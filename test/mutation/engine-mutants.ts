@@ -137,7 +137,7 @@ export const orderings: readonly Ordering[] = [
     name: "a tick that failed arms nothing",
     file: "src/engine/engine.ts",
     why: "The alarm that rang for it is used up: nothing rings for what is due.",
-    find: "if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + nextTickMs]);",
+    find: "if (isToArm) await calls.alarms.arm([calls.clock.now() + nextTickMs]);",
     replace: "",
   },
   {

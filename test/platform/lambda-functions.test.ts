@@ -7,6 +7,7 @@ import type { LambdaOptions } from "layover/lambda";
 import { openapi } from "layover/openapi";
 import { hmac, start as startRun, webhook } from "layover/webhooks";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { QueryError } from "../../src/core/ports.ts";
 import { minuteMs, minuteOf, minuteRingsAt } from "../../src/core/waking.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { Secrets } from "../../src/http/secrets.ts";
@@ -414,6 +415,24 @@ describe("tick", () => {
     refusing.clear();
     await of.tick(JSON.parse(schedules[0]?.input ?? ""), context);
     expect(JSON.stringify(invoked)).toContain(runId);
+  });
+
+  test("that fails though the database's time is known arms one tick only, which knows of the tries", async () => {
+    let isAway = false;
+    const query: typeof database.query = Object.assign(
+      async (...call: Parameters<typeof database.query>) => {
+        if (isAway && call[0].includes("layover.list_due")) throw new QueryError("no", { isRolledBack: true });
+        return await database.query(...call);
+      },
+      { endpoint: database.query.endpoint },
+    );
+    const of = functions({ database: () => query });
+    await of.tick({}, context);
+    isAway = true;
+    schedules = [];
+    ahead = { wall: 600_000, monotonic: 600_000 }; // what was armed has rung
+    await of.tick({ tries: 2 }, context);
+    expect(schedules.map(({ input }) => JSON.parse(input))).toEqual([{ minute: expect.any(Number), tries: 3 }]);
   });
 
   test("that fails and can arm nothing rejects, so that Lambda tries again", async () => {

@@ -52,6 +52,8 @@ export interface TickOptions {
    * Default: false.
    */
   readonly isRung?: boolean | undefined;
+  /** Whether the caller arms the next tick itself, if this one fails. Default: false. */
+  readonly isArmedAgain?: boolean | undefined;
 }
 
 export interface TickAnswer {

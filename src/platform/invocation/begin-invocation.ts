@@ -23,6 +23,8 @@ export interface InvocationOptions {
   readonly isDelivery?: boolean;
   /** How `wake` of the client asks for a tick. Default: it does one pass of the scheduler here. */
   readonly wake?: (readyUntil?: number) => Promise<void>;
+  /** Whether the platform arms the next tick itself, if one fails. Default: false. */
+  readonly armsAgain?: boolean;
   /** The platform's id of the invocation. */
   readonly requestId?: string | undefined;
 }
@@ -44,7 +46,7 @@ export interface HostedInvocation {
 
 export function beginInvocation(platform: InvocationHost, options: InvocationOptions): HostedInvocation {
   const { alarm, clock, host, report } = platform;
-  const { until, turns = 1, isDelivery = false } = options;
+  const { until, turns = 1, isDelivery = false, armsAgain: isArmedAgain } = options;
   const { maxSteps, budgetMs } = platform.invocation;
   const onError = (error: unknown) => report(error, "dispatching");
   const closesAt = Math.min(host.now() + budgetMs, until());
@@ -77,7 +79,8 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
   if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
   const tick = async (readyUntil?: number, { isRung = false } = {}): Promise<TickAnswer> => {
     const { mostOfTick: most } = platform;
-    const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), readyUntil, isRung, most });
+    const ticking = () =>
+      engine.tick({ onMoved: (moves) => ending.noteMoved(moves), readyUntil, isRung, isArmedAgain, most });
     const answer = await dispatcher.together(ticking);
     ending.noteTick(answer);
     // An alarm is to ring for what one tick may not dispatch.

@@ -37,7 +37,7 @@ async function isTicked(served: ServedFunctions, asked: TickEvent, context: Lamb
   // Its runs are due when the minute begins, by the database's clock, which may be a little behind.
   if (minute !== undefined)
     await waitUntil(runtime, Math.min(minuteRingsAt(minute), runtime.host.now() + longestWaitMs));
-  const { tick, end } = begin(await environment.load(), context, {});
+  const { tick, end } = begin(await environment.load(), context, { armsAgain: true });
   try {
     const { overdue, hasSeenAll, triedThrough } = await tick(readyUntil);
     const looksAtAll = hasSeenAll || triedThrough !== undefined;
