@@ -177,7 +177,7 @@ describeSomePostgres(
         const run = await aDeadRun();
         const renew = (session: Session) => run.renew(session, "first");
         const [renewed, taken] = await stage.collide({ first: renew, second: takeOver(run) });
-        expect(renewed).toEqual({ outcome: "renewed", leasedUntil: noon + 3 * minute, cancel: null });
+        expect(renewed).toEqual({ outcome: "renewed", leasedUntil: noon + 3 * minute, cancel: null, timeoutAt: null });
         expect(taken).toEqual({ outcome: "busy", until: noon + 3 * minute });
       });
 

@@ -36,7 +36,7 @@ describeSomePostgres(
       await pause("a", holder);
       const build = { deployment: "2" };
       expect(await declare("worker", { b: other }, await impatient(), build)).toMatchObject({
-        schedules: { refused: [], invalid: [] },
+        schedules: { refused: [], invalid: [], passed: [] },
       });
       expect(await get("c")).toEqual({ outcome: "unknown" });
       await holder.end("commit");
@@ -95,7 +95,7 @@ describeSomePostgres(
     test("leaves what its code could not read as it was, and says nothing of it", async () => {
       await declare("server", { a: definition });
       const told = await declare("server", { a: null, b: null, c: definition }, stage.onlooker, { deployment: "2" });
-      expect(told.schedules).toEqual({ refused: [], invalid: [] });
+      expect(told.schedules).toEqual({ refused: [], invalid: [], passed: [] });
       expect(await get("a")).toMatchObject({ owner: "server", definition: { everyMs: hour } });
       expect(await get("b")).toEqual({ outcome: "unknown" });
       expect(await get("c")).toMatchObject({ owner: "server" });

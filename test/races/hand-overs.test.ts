@@ -137,7 +137,7 @@ describeSomePostgres(
       await declare("third", { a: definition });
       await declare("worker", { a: definition });
       await leave("worker");
-      expect((await declare("server", { a: definition })).schedules).toEqual({ refused: [], invalid: [] });
+      expect((await declare("server", { a: definition })).schedules).toEqual({ refused: [], invalid: [], passed: [] });
       expect(await adopt("worker")).toMatchObject({
         outcome: "not_applicable",
         schedule: { alsoDeclaredBy: ["third"] },

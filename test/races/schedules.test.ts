@@ -116,7 +116,7 @@ describeSomePostgres(
       const reason = "one of its numbers is none, or too large";
       expect(await create("odd", more)).toMatchObject({ outcome: "invalid", reason });
       const told = await declare({ fine: definition, odd: { ...definition, ...more } });
-      expect(told.schedules).toEqual({ refused: [], invalid: [{ name: "odd", reason }] });
+      expect(told.schedules).toEqual({ refused: [], invalid: [{ name: "odd", reason }], passed: [] });
       expect(await get("fine")).toMatchObject({ owner: "server" });
     });
 
