@@ -179,7 +179,9 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budge
   world.holders = [...world.holders.filter((other) => other.token !== token), holder];
   const known = isOfVersion(run, have) ? heldPrefix(have, run.history.length) : null;
   const rowsThrough = known === null ? -1 : (have?.rowsThrough ?? Number.POSITIVE_INFINITY);
-  const pending = run.rows.filter((row) => row.kind === "retry" || row.isReleased || row.demandedAfter > rowsThrough);
+  const mayHaveChanged = ({ kind, isReleased, attempts }: Row) =>
+    kind === "retry" || isReleased || (kind === "branch" && attempts > 0);
+  const pending = run.rows.filter((row) => mayHaveChanged(row) || row.demandedAfter > rowsThrough);
   return {
     outcome: "claimed",
     now,
