@@ -79,6 +79,12 @@ export class Invocation {
     );
   }
 
+  /** Tells whether a step may begin here. One that may have ended its process goes alone, and begins in any case. */
+  hasTimeFor({ wanted }: Demand, { claims }: Claimed): boolean {
+    const { hasTimeFor } = this.context.options;
+    return hasTimeFor === undefined || wanted.kind !== "step" || claims > 0 || hasTimeFor(wanted.timeoutMs);
+  }
+
   /** Begins the handler. A run whose input its schema refuses fails at once. */
   async loadRun(turn: ClaimTurn, claimed: Claimed, lease: Lease): Promise<LoadedRun | undefined> {
     const { run } = claimed;

@@ -69,6 +69,11 @@ export interface EngineOptions {
    */
   readonly longestStepMs?: number | undefined;
   /**
+   * Tells whether this invocation has time for a step with such a timeout, in milliseconds. If not, its turn is left to another
+   * one, which the run's alarm begins. Default: it has.
+   */
+  readonly hasTimeFor?: ((timeoutMs: number) => boolean) | undefined;
+  /**
    * How long an invocation sends results that the database did not take, counted from the beginning of the invocation.
    * After that their leases run out, and the steps are carried out again. Default: for ever.
    */

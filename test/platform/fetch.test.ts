@@ -2,6 +2,7 @@
 import { workflow } from "layover";
 import { expect, test } from "vitest";
 import * as z from "zod";
+import { pause } from "../../src/core/waits.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { aSlowBody, slowly } from "../http/a-slow-body.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -159,6 +160,37 @@ test("a run goes on where its request had to end: the alarm brings the rest", as
   expect(await played.run(runId)).toMatchObject({ status: "completed", result: 50 });
   expect(bodies).toHaveLength(50);
 });
+
+let stage: PlayedFetch;
+/** A body that takes three minutes. It notes how long its request has been under way. */
+async function scene(name: string): Promise<void> {
+  const sinceMs = stage.time.now() - (stage.requestBegan.getStore() ?? 0);
+  bodies.push(`${name} after ${Math.round(sinceMs / 10_000) * 10} s`);
+  await pause(stage.time.host, 3 * minuteMs);
+}
+const filmInput = z.object({ timeout: z.number(), isTogether: z.boolean() });
+const film = workflow({ name: "film", version: 1, input: filmInput }).handler(async ({ input, step }) => {
+  const { timeout } = input;
+  await step.run("a", () => scene("a"), { timeout });
+  const next = ["b", "c"].map((name) => () => step.run(name, () => scene(name), { timeout }));
+  if (input.isTogether) await Promise.all(next.map((begin) => begin()));
+  else for (const begin of next) await begin();
+});
+
+test.each([
+  ["in a row", 240_000, false],
+  ["side by side", 240_000, true],
+  ["that may take nearly all of a request", 295_000, false],
+])(
+  "a step that fits into a fresh request, and not into what is left of this one, begins in another: steps %s",
+  async (_, timeout, isTogether) => {
+    stage = await begin({ workflows: [film], limit: "300 seconds" });
+    const runId = await stage.start("film", { timeout, isTogether });
+    await stage.pass(20 * minuteMs);
+    expect(await stage.run(runId)).toMatchObject({ status: "completed" });
+    expect(bodies).toEqual(["a after 0 s", "b after 0 s", "c after 0 s"]);
+  },
+);
 
 test("where nothing goes on after an answer, the work is done before it", async () => {
   const played = await begin({ endsWithAnswer: true });

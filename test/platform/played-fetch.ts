@@ -2,6 +2,7 @@
  * A deployment of `layover/fetch` and its alarm, a Worker of `layover/alarm`, on time that passes only when nothing else is
  * left to happen. Postgres alone is real. Requests between them may be refused by the test.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Query } from "layover";
 import { AppAlarm } from "layover/alarm";
 import type { FetchHandler, FetchOptions } from "layover/fetch";
@@ -37,6 +38,8 @@ export class PlayedFetch {
   /** The host answers rings itself in place of the deployment. */
   hostAnswers: (() => Promise<Response>) | undefined;
   isAlarmDown = false;
+  /** When the request began in which the caller is at work, by the played clock. */
+  readonly requestBegan = new AsyncLocalStorage<number>();
   readonly time: PlayedTime;
   readonly storage: RingingStorage;
   readonly env: AlarmEnv & Readonly<Record<string, unknown>>;
@@ -106,7 +109,7 @@ export class PlayedFetch {
   async handle(request: Request): Promise<Response> {
     const context = this.#options.endsWithAnswer ? {} : { waitUntil: () => {} };
     void this.time.during(() => rounds(20));
-    return await this.#handler(request, context);
+    return await this.requestBegan.run(this.time.now(), () => this.#handler(request, context));
   }
 
   async status(): Promise<AlarmStatus> {

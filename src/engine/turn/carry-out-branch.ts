@@ -34,6 +34,10 @@ export async function carryOutBranch(
       execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
     return await refuse(invocation, lease, { ...finish, blocked });
   }
+  if (!invocation.hasTimeFor(demand, claimed)) {
+    lease.giveBack();
+    return void (await options.calls.returnLeases([{ runId: turn.runId, token: turn.token, ...branch }]));
+  }
   const number = claimed.attempts + 1;
   const result = await invocation.attempt(loaded, demand, number, claimed, lease, (value, beganAt) => {
     const { lastSaying } = loaded;

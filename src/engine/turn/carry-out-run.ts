@@ -60,7 +60,8 @@ async function carryOutOne(
 ): Promise<Turn | undefined> {
   const { warm } = invocation.context;
   const { runId } = claim;
-  const { wakeInstants, committed, ...plan } = await planOf(invocation, lease, { claim, claimed, loaded });
+  const planned = await planOf(invocation, lease, { claim, claimed, loaded });
+  const { wakeInstants, committed, isLeft = false, ...plan } = planned;
   if (committed !== undefined) {
     if (loaded.execution.divergence === undefined) {
       loaded.rest();
@@ -69,7 +70,7 @@ async function carryOutOne(
     return void (await invocation.followUps.next(runId, committed));
   }
   const again =
-    plan.next === "ready" && plan.continues === undefined && invocation.maySpend(steps)
+    plan.next === "ready" && plan.continues === undefined && !isLeft && invocation.maySpend(steps)
       ? invocation.claims.ofNextTurn(loaded, claim, plan)
       : undefined;
   const more = plan.next === "blocked" ? invocation.refuser : again !== undefined && { claim: again };
@@ -96,6 +97,7 @@ async function carryOutOne(
     warm.keep(loaded);
   }
   if (plan.next === "blocked" && answer.isReady !== true) return undefined; // until a new deployment tries
+  if (isLeft) return undefined; // until its alarm rings
   return void (await invocation.followUps.next(runId, answer));
 }
 
@@ -107,6 +109,7 @@ function planOf(invocation: Invocation, lease: Lease, { claim, claimed, loaded }
     claimed,
     patience: invocation.patience,
     now: () => calls.clock.now(),
+    hasTimeFor: (step) => invocation.hasTimeFor(step, claimed),
     pace: calls.alarms.pace,
     trace: lease.trace,
     attempt: (demand, number, planOf) =>

@@ -12,6 +12,8 @@ export interface Plan extends Omit<FinishRun, "runId" | "token" | "armed"> {
   readonly wakeInstants: readonly number[];
   /** The answer to the finish that was committed with a transaction. Then there is nothing left to finish. */
   readonly committed?: Committed;
+  /** Whether another invocation is to go on, since this one has no time for the next step. */
+  readonly isLeft?: boolean;
 }
 
 /**

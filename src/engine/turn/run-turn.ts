@@ -25,6 +25,8 @@ export interface RunTurnOptions {
   readonly patience: () => Promise<void>;
   /** The database's time. */
   readonly now: () => number;
+  /** Tells whether this invocation has time for a step. */
+  readonly hasTimeFor: (step: Demand) => boolean;
   /** How exact the alarms of this host are. */
   readonly pace: Pace;
   /** `planOf`: makes what is committed with the result of a transaction. */
@@ -106,6 +108,7 @@ export class RunTurn {
         continue;
       }
       if (this.#isStepDone || (isAfterRecords(step) && this.#records.length > 0)) return this.#end("ready");
+      if (!this.#options.hasTimeFor(step)) return this.#end("ready", { isLeft: true });
       this.#isStepDone = true;
       const retryInMs = await this.#runStep(step, mail);
       if (retryInMs !== undefined) return this.#retry(retryInMs);
@@ -211,17 +214,8 @@ export class RunTurn {
     const { path, occurrence, demandedAfter, isShielded } = step;
     const { error, endedAt } = result;
     const retryInMs = isWrong ? undefined : result.retryInMs;
-    this.#attempt = {
-      path,
-      occurrence,
-      demandedAfter,
-      ...(isShielded && { isShielded }),
-      number,
-      beganAt,
-      endedAt,
-      error,
-      ...(retryInMs !== undefined && { retryInMs }),
-    };
+    const place = { path, occurrence, demandedAfter, ...(isShielded && { isShielded }) };
+    this.#attempt = { ...place, number, beganAt, endedAt, error, ...(retryInMs !== undefined && { retryInMs }) };
     if (isWrong) return undefined;
     if (retryInMs !== undefined) {
       this.#loaded.noteFailedAttempts(placeName(step), number);

@@ -68,7 +68,8 @@ export interface FetchOptions extends Settings {
   readonly waitUntil?: WaitUntil | undefined;
   /**
    * How long the host lets one invocation take, with what goes on after its answer. New steps are begun until half of it,
-   * or until 65 s before its end. A step whose timeout is longer, and longer than a minute, fails before it begins.
+   * or until 65 s before its end. A step whose timeout is longer than a minute, and than what is left, waits for the next
+   * invocation. One whose timeout is longer than `limit`, and longer than a minute, fails before it begins.
    * Default: "60 seconds".
    */
   readonly limit?: Duration | undefined;

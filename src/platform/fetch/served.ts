@@ -31,8 +31,11 @@ const mostOfTick = { turns: 500, groups: 10 };
 /** The time that is kept for the steps that were begun last. */
 const reserveMs = 65_000;
 
-/** The time for what comes after them. */
+/** The time for what comes before and after them. */
 const marginMs = 5_000;
+
+/** The time for recording the result of a step. */
+const recordMs = 1_000;
 
 /**
  * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for `limit` and `leaseMs`,
@@ -62,24 +65,28 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
     process,
     begin: () => {
       const { alarm, database, ...loaded } = process.load();
-      const until = runtime.host.now() + budgetMs;
+      const { host } = runtime;
+      const begunAt = host.now();
+      const until = begunAt + budgetMs;
+      const hasTimeFor = timeFor({ longestStepMs, leftMs: () => begunAt + limitMs - recordMs - host.now() });
       return beginInvocation(
         {
           ...loaded,
           engine: {
             ...runtime.engine,
             registry,
-            timeOfDay: () => runtime.host.now(),
+            timeOfDay: () => host.now(),
             leaseMs,
             keepMs,
             keepFailedMs,
             telemetry,
             longestStepMs,
+            hasTimeFor,
             onEvent: tell,
             warmRuns: 0,
           },
           namespace,
-          host: runtime.host,
+          host,
           send: runtime.send,
           clock: process.clock,
           guess: () => process.guess(),
@@ -94,6 +101,21 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
         { until: () => until },
       );
     },
+  };
+}
+
+/**
+ * Decides which steps begin in an invocation: the first, and those whose timeout ends before the host ends the invocation. A
+ * step with the timeout that is the default, or a shorter one, begins in any case. Most of them take far less. So does one
+ * that fails at once, since no invocation has so much time.
+ */
+function timeFor({ longestStepMs, leftMs }: { readonly longestStepMs: number; readonly leftMs: () => number }) {
+  let isFirst = true;
+  return (timeoutMs: number): boolean => {
+    const isLong = timeoutMs > defaults.stepTimeoutMs && timeoutMs <= longestStepMs;
+    const hasTime = isFirst || !isLong || timeoutMs <= leftMs();
+    isFirst = false;
+    return hasTime;
   };
 }
 

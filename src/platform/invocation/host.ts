@@ -11,6 +11,7 @@ import type { Database } from "./lazy-database.ts";
 type EngineSettings =
   | "atRest"
   | "claimBytes"
+  | "hasTimeFor"
   | "keepFailedMs"
   | "keepMs"
   | "leaseMs"
