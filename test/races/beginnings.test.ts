@@ -73,7 +73,7 @@ describeSomePostgres("what goes alone", (database) => {
       await stage.clock.advance(minute / 2);
       for (const _ of ["sent", "sent again"]) {
         const begun = await begin(run, stage.onlooker, "alone", 1);
-        expect(begun).toEqual({ outcome: "renewed", leasedUntil: noon + 3.5 * minute, cancel: null });
+        expect(begun).toEqual({ outcome: "renewed", leasedUntil: noon + 3.5 * minute, cancel: null, timeoutAt: null });
         expect(await row(run)).toMatchObject({ claims: 1, beginnings: 1, leasedUntil: noon + 3.5 * minute });
       }
       await stage.clock.advance(2 * minute);
