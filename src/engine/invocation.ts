@@ -81,8 +81,7 @@ export class Invocation {
 
   /** Tells whether a step may begin here. One that may have ended its process goes alone, and begins in any case. */
   hasTimeFor({ wanted }: Demand, { claims }: Claimed): boolean {
-    const { hasTimeFor } = this.context.options;
-    return hasTimeFor === undefined || wanted.kind !== "step" || claims > 0 || hasTimeFor(wanted.timeoutMs);
+    return claims > 0 || wanted.kind !== "step" || this.context.options.hasTimeFor?.(wanted.timeoutMs) !== false;
   }
 
   /** Begins the handler. A run whose input its schema refuses fails at once. */

@@ -36,7 +36,7 @@ export async function carryOutBranch(
   }
   if (!invocation.hasTimeFor(demand, claimed)) {
     lease.giveBack();
-    return void (await options.calls.returnLeases([{ runId: turn.runId, token: turn.token, ...branch }]));
+    return void (await options.calls.returnLeases([lease.turn]));
   }
   const number = claimed.attempts + 1;
   const result = await invocation.attempt(loaded, demand, number, claimed, lease, (value, beganAt) => {

@@ -61,7 +61,7 @@ async function carryOutOne(
   const { warm } = invocation.context;
   const { runId } = claim;
   const planned = await planOf(invocation, lease, { claim, claimed, loaded });
-  const { wakeInstants, committed, isLeft = false, ...plan } = planned;
+  const { wakeInstants, committed, isLeft, ...plan } = planned;
   if (committed !== undefined) {
     if (loaded.execution.divergence === undefined) {
       loaded.rest();
@@ -96,8 +96,8 @@ async function carryOutOne(
     loaded.rest();
     warm.keep(loaded);
   }
-  if (plan.next === "blocked" && answer.isReady !== true) return undefined; // until a new deployment tries
-  if (isLeft) return undefined; // until its alarm rings
+  // It waits for its alarm, or until a new deployment tries.
+  if (isLeft || (plan.next === "blocked" && answer.isReady !== true)) return undefined;
   return void (await invocation.followUps.next(runId, answer));
 }
 
