@@ -132,7 +132,7 @@ export interface RunVerbs {
    * Starts a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. The new run
    * never undoes what it has copied, and has the tags of the old one. A `waitForCallback` whose answer is not copied
    * announces its URL again. A URL of `createCallback` that a copied step has sent goes to the old run: fork from before it.
-   * Where the old run waited for a run that it had invoked, it cannot be forked: `not_applicable`.
+   * A run cannot be forked where it waited for a run that it had invoked: `not_applicable`.
    *
    * @throws LayoverError `unknown_run`, `unknown_step`, `not_applicable`, `compensated`, `epoch_changed`, `input_conflict`
    */

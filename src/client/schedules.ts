@@ -95,7 +95,7 @@ export interface ListSchedulesOptions {
   readonly cursor?: string | undefined;
 }
 
-/** What is told of a pause. It is kept until the schedule is resumed. */
+/** The reason of a pause, and who asks for it. Both are kept until the schedule is resumed. */
 export interface PauseScheduleOptions {
   /** Why, in at most 2,000 characters. */
   readonly reason?: string | undefined;

@@ -165,7 +165,7 @@ export type LayoverEvent =
   | { readonly kind: "error"; readonly error: unknown; readonly doing: string; readonly code: string | undefined };
 
 /**
- * What a sweep tells that has found runs for which no alarm rang. `hasNeighbours`: other processes have alarms of their own,
+ * Makes the event of a sweep that has found runs for which no alarm rang. `hasNeighbours`: other processes have alarms of their own,
  * and this one does not hear them.
  */
 export function sweepFound(due: number, { hasNeighbours = false } = {}): LayoverEvent {

@@ -10,7 +10,7 @@ const database = testDatabase();
 const atMostOnce = { semantics: "at-most-once" } as const;
 const once = { retry: { maxAttempts: 1 } };
 
-/** Where the step may stand beside another one that fails for good, and what it is called there. */
+/** The ways to have the step beside another one that fails for good, and the step's path in each. */
 const places: Readonly<
   Record<
     string,

@@ -23,7 +23,7 @@ const waiting: ChildHandler = async ({ step }) => {
   return "went";
 };
 
-/** What is down throws, so that its run fails. */
+/** Makes steps that fail while their names are in `down`. */
 function aService() {
   const down = new Set<string>();
   const call = (name: string) => () => {

@@ -16,7 +16,7 @@ import type { CloudflareOptions } from "./options.ts";
  */
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
-/** What an invocation has for its steps: it is cut after 15 minutes, and the results of the last ones are still to be recorded. */
+/** The time of an invocation for its steps: it is cut after 15 minutes, and needs the last seconds to record results. */
 const stepsMs = 14 * 60_000 + 50_000;
 
 export interface HostOptions<Env> extends CloudflareOptions<Env> {
@@ -33,7 +33,7 @@ export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incom
   const settings = { registry, leaseMs, keepMs, keepFailedMs, telemetry, onEvent };
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
   const invocation = { ...carrying, ...options.invocation };
-  // What follows from a delivery's turns, and its last group of suspects, have a budget of their own after the first.
+  // A delivery may spend its budget twice: the second time on what follows from its turns, or on its last group of suspects.
   const longestStepMs = Math.max(stepsMs - 2 * invocation.budgetMs, defaults.stepTimeoutMs);
   return {
     ...options,

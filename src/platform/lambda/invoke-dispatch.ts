@@ -101,7 +101,7 @@ export class InvokeDispatch implements Dispatcher {
   async #sendAll(dispatched: readonly Dispatched[]): Promise<void> {
     const turns = dispatched.flatMap(({ turns, delayMs }) => (delayMs > 0 ? [] : turns));
     const later = dispatched.filter(({ delayMs }) => delayMs > 0);
-    // What is carried out here may take minutes, and a delay counts from when its message is sent.
+    // The messages go out first. A step that is carried out here may take minutes, and a delay counts from the sending.
     await Promise.all([inLanes(this.#messagesOf(later), (messages) => this.#send(messages)), this.#sendNow(turns)]);
   }
 

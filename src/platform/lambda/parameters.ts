@@ -3,7 +3,7 @@
  * once for each environment, all in one call, since an account has 40 such calls a second, and ten thousand runs that wake
  * together are a thousand cold starts.
  *
- * What was replaced is read again when something fails for a reason that may be theirs: a secret is missed, a parameter was
+ * The values are read again when something fails that may be their fault: a secret is missed, a parameter was
  * missing, the database refuses its password. That is at most once a minute, since anybody may send a forged token. While
  * AWS refuses, the old values stay in use.
  */
