@@ -70,6 +70,23 @@ test("signals are taken in the order of their arrival, though the clock was set 
   expect((await world.history(run)).records.map(({ value }) => value)).toEqual(["first", "second"]);
 });
 
+test("a child's result counts that came in time, though the clock was ahead when it came", async () => {
+  const child = workflow({ name: "child", version: 1, input: z.number(), result: z.number() });
+  const double = child.handler(async ({ input, step }) => step.run("double", () => input * 2));
+  const invoking = tested.handler(async ({ step }) => step.invoke("twice", child, 2, { timeout: "1 minute" }));
+  const world: World = await World.begin(database, { workflows: [invoking, double] });
+  const run = await world.start(tested);
+  await world.ask((client) => client.pauseWorkflow(child.name));
+  await world.pass("20 seconds");
+  await world.ask((client) => client.pause(run.runId));
+  await world.setClock(90_000);
+  await world.ask((client) => client.resumeWorkflow(child.name));
+  await world.settle();
+  await world.setClock(-90_000);
+  await world.ask((client) => client.resume(run.runId));
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: 4 });
+});
+
 test("what an earlier process has armed wakes in time, though the clock was set back after its end", async () => {
   const napping = workflow({ name: "napping", version: 1, input: z.number() });
   const woken: number[] = [];

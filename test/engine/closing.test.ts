@@ -60,6 +60,20 @@ test("a signal that comes during the last step is taken, not swallowed by the en
   expect(await world.run(run)).toMatchObject({ status: "completed", result: ["late"], untaken: {} });
 });
 
+test("a signal of before the database's clock was set back is taken", async () => {
+  const world = await worldOf(database, async ({ step }) => {
+    await step.sleep("nap", "30 seconds");
+    return await drain(step);
+  });
+  const run = await world.start(tested);
+  await world.ask((client) => client.pause(run.runId));
+  await world.pass("1 minute");
+  await world.signal(run, tested, "go", "early");
+  await world.setClock(-60_000);
+  await world.ask((client) => client.resume(run.runId));
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: ["early"], untaken: {} });
+});
+
 test("the same signal again is told that it was sent, also after its name is closed", async () => {
   const world = await worldOf(database, async ({ step }) => {
     const taken = await drain(step);

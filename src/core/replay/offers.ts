@@ -3,7 +3,9 @@
  * answers that came. The earliest goes first.
  *
  * An answer stamped at or before a wait's deadline wins over the timeout. All such answers were committed before the
- * claim, under the lock that the claim took; so a deadline counts as passed only if it lies before the claim.
+ * claim, under the lock that the claim took; so a deadline counts as passed only if it lies before the claim. And what
+ * bears a later stamp than the claim came before it nevertheless: the database's clock was set back. It counts as come
+ * at the claim.
  *
  * Whoever answers a callback is told that it is too late once the database knows the wait's deadline. Until then each
  * answer is accepted, and what was accepted is taken: so a wait times out only after it was recorded.
@@ -109,14 +111,15 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
     case "child": {
       const end = offers.ends.find(({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence);
       if (end === undefined) return offers.isRecorded(demand) && !offers.mayHaveMoreEnds ? ended("child") : undefined;
-      if (isAfter(end.endedAt, until)) return ended("child");
+      const at = Math.min(end.endedAt, offers.claimedAt);
+      if (isAfter(at, until)) return ended("child");
       return {
         kind: "child",
         demand,
         value: end.value,
         isFailure: end.status !== "completed",
         signal: undefined,
-        at: end.endedAt,
+        at,
       };
     }
     case "sleep":
@@ -131,7 +134,7 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
         value: answer.value,
         isFailure: answer.outcome === "rejected",
         signal: undefined,
-        at: answer.answeredAt,
+        at: Math.min(answer.answeredAt, offers.claimedAt),
       };
     }
     case "signal": {
@@ -139,9 +142,10 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
       const { count, latest } = used.get(wanted.name) ?? { count: 0, latest: Number.NEGATIVE_INFINITY };
       const signal = named[count];
       if (signal === undefined) return offers.mayHaveMore.has(wanted.name) ? undefined : ended("signal");
-      if (isAfter(signal.receivedAt, until)) return ended("signal");
+      const receivedAt = Math.min(signal.receivedAt, offers.claimedAt);
+      if (isAfter(receivedAt, until)) return ended("signal");
       // The clock may have been set back since the signal before it came. That one still goes first.
-      const at = Math.max(signal.receivedAt, latest);
+      const at = Math.max(receivedAt, latest);
       used.set(wanted.name, { count: count + 1, latest: at });
       return {
         kind: "signal",
