@@ -71,7 +71,7 @@ test("signals are taken in the order of their arrival, though the clock was set 
 });
 
 test("a child's result counts that came in time, though the clock was ahead when it came", async () => {
-  const child = workflow({ name: "child", version: 1, input: z.number(), result: z.number() });
+  const child = workflow({ name: "child", version: 1, input: z.number() });
   const double = child.handler(async ({ input, step }) => step.run("double", () => input * 2));
   const invoking = tested.handler(async ({ step }) => step.invoke("twice", child, 2, { timeout: "1 minute" }));
   const world: World = await World.begin(database, { workflows: [invoking, double] });

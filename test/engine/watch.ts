@@ -6,6 +6,7 @@
 
 import type { Workflow } from "layover";
 import type { Pool } from "pg";
+import { minuteMs, ringAgainMs } from "../../src/core/waking.ts";
 import type { StandingAlarm } from "./platform.ts";
 
 export const twoMinutes = 120_000;
@@ -43,6 +44,8 @@ export interface Outlook {
   readonly firesNothing?: boolean;
   /** How much later than two minutes an alarm may ring. Default: 0. */
   readonly graceMs?: number;
+  /** When a ring at another deployment failed the last time. It is tried again after a pause. Undefined: never. */
+  readonly rungInVainAt?: number | undefined;
 }
 
 interface RowOfRun {
@@ -108,15 +111,15 @@ export class Watch {
 /** Answers why the wake rule does not hold for a run; undefined where it holds. */
 export function objection(
   { due, claimableAt, dispatches, isRefused = false }: LiveRun,
-  outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs">,
+  outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs" | "rungInVainAt">,
 ): string | undefined {
-  const { alarms, isExact, since, now, graceMs = 0 } = outlook;
+  const { alarms, isExact, since, now, graceMs = 0, rungInVainAt = 0 } = outlook;
   if (due === null) {
     return claimableAt === null ? undefined : `it is due never, but may be claimed at ${time(claimableAt)}`;
   }
-  const stands = alarms.some(
-    ({ at, isUnarmed }) => (at <= due + twoMinutes + graceMs || isUnarmed) && (at >= due || !isExact),
-  );
+  const againMs = rungInVainAt < due ? 0 : rungInVainAt - due + ringAgainMs(rungInVainAt - due) + minuteMs;
+  const latestRing = due + Math.max(twoMinutes, againMs) + graceMs;
+  const stands = alarms.some(({ at, isUnarmed }) => (at <= latestRing || isUnarmed) && (at >= due || !isExact));
   if (!stands) {
     return `it is due at ${time(due)}, but alarms stand for ${alarms.map(({ at }) => time(at)).join(", ") || "nothing"}`;
   }

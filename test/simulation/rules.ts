@@ -11,7 +11,7 @@ import { booked } from "./programs/transaction.ts";
 import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
 import { wrongEndings, wrongUndos } from "./undoing.ts";
 
-export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs"> {
+export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs" | "rungInVainAt"> {
   /** Whether some deployment carries the workflow's version. */
   readonly carries: (run: RunRows) => boolean;
   /** How many dispatches of a run may be counted that nobody has claimed. */

@@ -337,6 +337,7 @@ class Simulation {
     const now = this.#clock.read();
     const { offMs, steppedMs, setAheadMs, latest } = this.#clock;
     const { platform } = this.#scenario;
+    const { rungInVainAt } = this.#outside;
     const alarms = this.#outside.standing();
     if (this.#fleet.hasGroup) this.#groupAt = now;
     this.#wrongs.push(
@@ -345,6 +346,7 @@ class Simulation {
         // Until a process learns of it by an answer, alarms ring so much too early or too late.
         isExact: this.#outside.isExact && steppedMs === 0,
         graceMs: this.#outside.graceMs + steppedMs,
+        rungInVainAt: rungInVainAt === undefined ? undefined : rungInVainAt + offMs,
         since: isNew ? now : beginning + settledAt + Math.max(0, offMs),
         now,
         carries: ({ version }) => this.#fleet.carries(version),

@@ -37,6 +37,7 @@ export class Mixed implements Outside {
   /** A process of Node's takes its alarms with it, and its successor arms only what comes next. */
   readonly isExact: boolean;
   readonly graceMs = 36_000;
+  rungInVainAt: number | undefined;
   readonly #ground: Ground;
   readonly #hosts: readonly HostName[];
   readonly #cloudflare: Cloudflare;
@@ -89,6 +90,10 @@ export class Mixed implements Outside {
         ...(host === "node" && { wakeAddress: address }),
       },
       publicUrl: address,
+      onError: (error, doing) => {
+        if (doing.startsWith("ringing at ")) this.rungInVainAt = this.#ground.now();
+        plan.onError?.(error, doing);
+      },
       send: async (url, init) => await this.#rings.send(String(url), init, born),
       ringing: ({ timers: host }) => ringing({ secrets, namespace, host, send: own.send }),
       callbacks: { seal: callbackSealer({ secrets, namespace, publicUrl: address }), open: openerOf(namespace) },

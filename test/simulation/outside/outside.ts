@@ -25,6 +25,8 @@ export interface Outside extends Source {
   readonly graceMs: number;
   /** When the platform refused something of itself the last time, or when the sweep comes that makes up for it. Undefined: never. */
   readonly refusedAt?: number | undefined;
+  /** When a ring of one deployment at another failed the last time. Undefined: never. */
+  readonly rungInVainAt?: number | undefined;
   /** The alarms that the wake rule may count on. */
   standing(): readonly StandingAlarm[];
   /** How many dispatches of a run the platform has taken. Left out: it takes all of them. */
