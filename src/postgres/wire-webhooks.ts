@@ -96,4 +96,6 @@ export interface KeptAnswer {
   readonly turns: readonly { readonly runId: string; readonly turn: number }[];
   readonly left: readonly (DeliveryKey & { readonly outcome: "refused" | "expired"; readonly reason: string })[];
   readonly isMore: boolean;
+  /** Whether all that is left is locked by others. Left out by functions of an earlier release. */
+  readonly isLocked?: boolean;
 }

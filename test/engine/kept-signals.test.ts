@@ -20,6 +20,13 @@ const delivered = (world: World, id: string, what: "start" | "signal") =>
 const waiting = (database: { readonly pool: { query(text: string): Promise<{ rows: readonly unknown[] }> } }) =>
   database.pool.query("select 1 from layover.kept_signal").then(({ rows }) => rows.length);
 
+const isSomebodyWaiting = async () => {
+  const { rows } = await database.pool.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return rows.length > 0;
+};
+
 describe("a signal that comes before its run", () => {
   test("is taken by the run that starts a day later, and the wake rule holds all the while", async () => {
     const world = await worldOf(database, ({ step }) => step.waitForSignal("go"));
@@ -42,6 +49,21 @@ describe("a signal that comes before its run", () => {
     await world.ask((client) => client.restart(run.runId));
     await world.pass("1 minute");
     expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: "early" });
+    expect(await waiting(database)).toBe(0);
+  });
+
+  test("is given up after 96 hours, though somebody has it locked then who never commits", async () => {
+    const world = await worldOf(database, ({ step }) => step.waitForSignal("go"));
+    await delivered(world, "d5", "signal");
+    await world.pass("95 hours");
+    const other = await database.pool.connect();
+    await other.query("begin");
+    await other.query("select from layover.kept_signal for update");
+    const passed = world.pass("2 hours");
+    await expect.poll(isSomebodyWaiting).toBe(true);
+    await other.query("rollback");
+    other.release();
+    await passed;
     expect(await waiting(database)).toBe(0);
   });
 

@@ -214,6 +214,46 @@ describeSomePostgres(
         expect(await kept()).toEqual(['0"late"']);
       });
 
+      const locking = (deliveries: readonly string[]) =>
+        stage.hold("select from layover.kept_signal where delivery = any ($1) for update", [deliveries]);
+
+      test("and are locked are left, and told of once there is nothing else to do", async () => {
+        for (const id of ["d1", "d2"]) await receive(id, [aSignalTo(id)]);
+        await stage.clock.set(expires);
+        const holder = await locking(["d1"]);
+        expect(await send()).toMatchObject({ left: [{ delivery: "d2" }], isMore: true, isLocked: false });
+        expect(await send()).toMatchObject({ left: [], isMore: false, isLocked: true });
+        await holder.rollback();
+        expect(await send()).toMatchObject({ left: [{ delivery: "d1" }], isMore: false, isLocked: false });
+      });
+
+      test.each(["commit", "rollback"] as const)(
+        "and are locked are waited for if the caller says so: until the other's %s",
+        async (end) => {
+          await receive("d1", [aSignalTo("a")]);
+          await stage.clock.set(expires);
+          const holder = await stage.hold("delete from layover.kept_signal");
+          const scheduler = await stage.session("scheduler");
+          const answer = send(scheduler, { waits: true });
+          await scheduler.untilBlocked(holder);
+          await holder[end]();
+          const left = end === "commit" ? [] : [{ delivery: "d1", outcome: "expired" }];
+          expect(await answer).toMatchObject({ left, isMore: false, isLocked: false });
+          expect(await kept()).toEqual([]);
+        },
+      );
+
+      test("are not waited for if they are not due, of another namespace, or on a later page", async () => {
+        await receive("d1", [aSignalTo("a")]);
+        await receive("d2", [aSignalTo("b")]);
+        await receive("d3", [aSignalTo("c")], { armed: [expires + minute, expires + minute] });
+        await receive("d4", [aSignalTo("a")], elsewhere);
+        await stage.clock.set(expires);
+        const holder = await locking(["d2", "d3", "d4"]);
+        expect(await send(stage.onlooker, { limit: 1, waits: true })).toMatchObject({ left: [{ delivery: "d1" }] });
+        await holder.rollback();
+      });
+
       test("and are not due yet are left alone", async () => {
         await receive("d1", [aSignalTo("a")]);
         await receive("d2", [aSignalTo("b")], { armed: [soon + 1, expires] });

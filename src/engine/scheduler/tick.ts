@@ -11,7 +11,7 @@ import { wrongEnvironment } from "../wrong-environment.ts";
 import { comingOf, type DelayedTurn, isAhead, type Look, look, readyOf } from "./due-runs.ts";
 import { ringElsewhere } from "./elsewhere.ts";
 import { Firings } from "./firings.ts";
-import { sendKept } from "./kept-signals.ts";
+import { KeptSignals } from "./kept-signals.ts";
 import { lookEvents } from "./look-events.ts";
 import { Mover } from "./mover.ts";
 import { prune } from "./prune.ts";
@@ -48,8 +48,7 @@ export interface TickOptions {
   readonly readyUntil?: number | undefined;
   /**
    * Whether another deployment has asked for this tick. Whoever asked rings at all others that have the code of what is due, so this
-   * tick rings at none. Two hosts would else ring at each other without end, for a run that only builds before theirs carried.
-   * Default: false.
+   * tick rings at none. Two hosts would else ring at each other without end, for a run that only earlier builds carried. Default: false.
    */
   readonly isRung?: boolean | undefined;
   /** Whether the caller arms the next tick itself, if this one fails. Default: false. */
@@ -95,6 +94,7 @@ class Tick {
   /** The latest due instant at which it looks, for what is ready. */
   #readyUntil: number;
   readonly #mover: Mover;
+  readonly #kept: KeptSignals;
   readonly #budget: TickBudget;
   readonly #firings: Firings;
   /** The first page, which lists the schedules that are due. */
@@ -122,6 +122,7 @@ class Tick {
     this.#readyUntil = readyUntil;
     this.#isRung = isRung;
     this.#mover = new Mover({ context, limit, onMoved: options.onMoved });
+    this.#kept = new KeptSignals({ context, limit, mover: this.#mover });
     this.#budget = new TickBudget(options.most);
     this.#firings = new Firings({ context, limit, mover: this.#mover, budget: this.#budget });
   }
@@ -176,7 +177,7 @@ class Tick {
       if (call.after === undefined) this.#first = page;
       await this.#prepare(page);
       await this.#lookAt(page);
-      await sendKept(this.#context, this.#limit, { page, mover: this.#mover });
+      await this.#kept.send(page);
       await ringElsewhere(this.#context, this.#limit, { page, isRung: this.#isRung });
       this.#limit.extend();
       const after = this.#endOf(page);
@@ -225,8 +226,7 @@ class Tick {
     calls.alarms.forgetWithin(aboutToRingMs);
     if (nextDueAt !== null) await this.#limit.wait(() => calls.alarms.arm([nextDueAt]));
     // A call of the process that was here before may commit after this look, and its alarms are gone. By then it has.
-    const soonAt = motionMinute(now);
-    if (this.#isFirst && !this.#isExclusive) await this.#limit.wait(() => calls.alarms.arm([soonAt]));
+    if (this.#isFirst && !this.#isExclusive) await this.#limit.wait(() => calls.alarms.arm([motionMinute(now)]));
   }
 
   async #lookAt(page: DueAnswer): Promise<void> {
@@ -271,12 +271,12 @@ class Tick {
     const { retention } = registry;
     const { calls, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
     await this.#moveLocked(looksAtAll);
+    await this.#kept.sendLocked();
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs, retention }));
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
     await sweep(this.#context, this.#limit);
     if (this.#isComplete && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
     const hasSeenAll = looksAtAll && this.#isComplete;
-    const triedThrough = looksAtAll && !hasSeenAll ? this.#triedThrough : undefined;
     return {
       isOurs: true,
       due: this.#due,
@@ -284,7 +284,7 @@ class Tick {
       dispatched: this.#mover.dispatched,
       isCutShort: !this.#isComplete || this.#firings.isCutShort,
       hasSeenAll,
-      triedThrough,
+      triedThrough: looksAtAll && !hasSeenAll ? this.#triedThrough : undefined,
     };
   }
 

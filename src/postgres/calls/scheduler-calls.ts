@@ -25,8 +25,11 @@ export function schedulerCalls(sender: CallSender) {
       return sender.call("move_due", call, instants);
     },
 
-    /** Looks at the signals that deliveries have kept. The instant at which the first of them expires must be armed. */
-    sendKeptSignals(call: { readonly limit: number }): Promise<KeptAnswer> {
+    /**
+     * Looks at the signals that deliveries have kept. The instant at which the first of them expires must be armed. `waits`: also for those
+     * that others have locked.
+     */
+    sendKeptSignals(call: { readonly limit: number; readonly waits?: boolean }): Promise<KeptAnswer> {
       return sender.armedCall("send_kept_signals", { ...call, endpoint: sender.endpoint }, () => []);
     },
 

@@ -625,18 +625,6 @@ describe("a signal that comes before its run", () => {
     expect((await database.pool.query("select 1 from layover.signal")).rowCount).toBe(2);
   });
 
-  test("is left to the next look while somebody else holds it", async () => {
-    const app = anAppWith(database.query, shop);
-    await app.deliver("d1", { type: "moved", order: "o1" });
-    await makeDue();
-    const other = await database.pool.connect();
-    await other.query("begin");
-    await other.query("select from layover.kept_signal for update");
-    expect(await app.calls.sendKeptSignals({ limit: 1 })).toMatchObject({ isMore: false, left: [] });
-    await other.query("rollback");
-    other.release();
-  });
-
   test("with a start is not kept for a run that the very same start had begun, and that was deleted", async () => {
     const app = anAppWith(database.query, shop);
     const runId = "01900000-0000-7000-8000-000000000001";

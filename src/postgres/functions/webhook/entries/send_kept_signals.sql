@@ -1,7 +1,8 @@
 -- Looks at the kept signals that are due. If the run is there meanwhile, it gets them: its first claim may have looked before they were kept.
 -- If they have waited long enough, they are gone, and their deliveries are `expired`. All others are looked at again when they expire.
 --
--- `isMore`: there is more, and it did something. What others have locked is left to the next look.
+-- `isMore`: there is more, and it did something. `isLocked`: all that is left is locked by others. They may never commit, so the caller
+-- asks once more, with `waits`.
 --
 -- `left`: the deliveries whose signals no run took. It locks a run before its kept signals, as a claim does. `limit`: how many runs, and how many signals.
 create or replace function layover.send_kept_signals(p jsonb) returns json
@@ -14,6 +15,7 @@ declare
   v_answer json;
   v_count  bigint := 0;
   v_moved  bigint;
+  v_isdue  boolean;
   u        layover.kept_signal;
 begin
   perform layover.check_isolation();
@@ -49,6 +51,10 @@ begin
       end if;
     end loop;
   end loop;
+  if (p->>'waits')::boolean then
+    perform from layover.kept_signal o
+     where o.namespace = p->>'namespace' and o.due_at <= v_now order by o.number limit (p->>'limit')::integer for update;
+  end if;
   for u in
     delete from layover.kept_signal o
      where (o.namespace, o.workflow, o.user_id, o.number) in (
@@ -72,6 +78,7 @@ begin
       order by e.due_at limit (p->>'limit')::integer for update skip locked);
   get diagnostics v_moved = row_count;
   perform layover.check_armed(p);
-  return json_build_object('now', layover.to_ms(layover.now()), 'turns', v_turns, 'left', v_left, 'isMore', v_count + v_moved > 0 and exists (
-    select from layover.kept_signal o where o.namespace = p->>'namespace' and o.due_at <= v_now));
+  v_isdue := exists (select from layover.kept_signal o where o.namespace = p->>'namespace' and o.due_at <= v_now);
+  return json_build_object('now', layover.to_ms(layover.now()), 'turns', v_turns, 'left', v_left,
+    'isMore', v_isdue and v_count + v_moved > 0, 'isLocked', v_isdue and v_count + v_moved = 0);
 end $$;
