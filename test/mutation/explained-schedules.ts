@@ -16,6 +16,18 @@ export const ofSchedules: readonly Explanation[] = [
     mutants: ["declare_schedules: o.namespace = p->>'namespace' → true"],
   },
   {
+    why: "What a deployment does not declare is refused by check_schedule, and is neither the same nor another.",
+    mutants: [
+      "give_up_schedule: v.declarations ? l.name → true",
+      "list_declarers: v.declarations ? l.name → true",
+      "list_troubled_schedules: (o.v).declarations ? l.name → true",
+    ],
+  },
+  {
+    why: "Nobody else declares such a schedule. The deployments are read for nothing.",
+    mutants: ["list_declarers: v.declarations is null → false"],
+  },
+  {
     why: "The answer has the first of them, and whether there are more. The bound keeps it from reading all the others.",
     mutants: ["list_schedules: limit v_limit + 1 → nothing"],
   },

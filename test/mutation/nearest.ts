@@ -19,7 +19,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^keep_input$/, "races/made-inputs races/scheduled-starts"],
   [
     /schedule|^skip_firing$|^list_declarers$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
-    "races/schedules-refused races/declarations races/hand-overs races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
+    "races/schedules-refused races/declarations races/hand-overs races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys postgres/encryption/rotation",
   ],
   [/^((hold|sweep|forget|share)_values|share_value|value_bytes)$/, "races/stored-values engine/stored-values"],
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],

@@ -1,5 +1,5 @@
 /** Schedules that code declares while others hold, take over or change them. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { minute, noon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
@@ -65,6 +65,60 @@ describeSomePostgres(
         second: (session) => declare("server", {}, session, { deployment: "2" }),
       });
       expect(await get("a")).toMatchObject({ owner: "worker", definition: { everyMs: 2 * hour } });
+    });
+
+    test("of the same with an input that a new key encrypts stores that in its own namespace alone", async () => {
+      const by = (key: string) => ({ a: { ...definition, sent: "mac", encodedInput: `0"by ${key}"` } });
+      for (const namespace of ["default", "elsewhere"])
+        await declare("server", by("k1"), stage.onlooker, { namespace });
+      await declare("server", by("k2"), stage.onlooker, { deployment: "2" });
+      expect(
+        await stage.look("select namespace, definition->>'encodedInput' as input from layover.schedule order by 1"),
+      ).toEqual([
+        { namespace: "default", input: '0"by k2"' },
+        { namespace: "elsewhere", input: '0"by k1"' },
+      ]);
+    });
+
+    describe("tells of those whose one instant had passed", () => {
+      const once = (at: number) => ({ workflow: "flow", version: 1, at, encodedInput: "0null" });
+      const late = once(noon - minute);
+      const passedOf = async (...call: Parameters<typeof declare>) => (await declare(...call)).schedules?.passed;
+
+      test("all that it declares, by name", async () => {
+        expect(await passedOf("server", { z: late, a: once(noon - hour), b: definition })).toEqual([
+          { name: "a", at: noon - hour },
+          { name: "z", at: noon - minute },
+        ]);
+      });
+
+      test("none of another namespace, or of another owner", async () => {
+        await declare("server", { a: late, b: late }, stage.onlooker, { namespace: "elsewhere" });
+        await declare("worker", { b: late });
+        expect(await passedOf("server", { a: definition, b: definition })).toEqual([]);
+      });
+
+      test("none that it declared with another call", async () => {
+        await declare("server", { a: late });
+        const more = { note: "declaring", schedules: { b: definition } };
+        expect(await passedOf("server", {}, stage.onlooker, more)).toEqual([]);
+      });
+
+      test("none that has stopped for another reason", async () => {
+        const nightly = { workflow: "flow", version: 1, cron: "0 3 * * *", timezone: "UTC", encodedInput: "0null" };
+        await declare("server", { a: nightly });
+        await stage.onlooker.query(
+          "update layover.schedule set next_at = null, fires_at = null, due_at = null, last_at = layover.now()",
+        );
+        const build = { deployment: "2" };
+        const { schedules } = await declare(
+          "server",
+          { a: { ...nightly, timezone: "Mars/Olympus" } },
+          stage.onlooker,
+          build,
+        );
+        expect(schedules).toMatchObject({ invalid: [{ name: "a" }], passed: [] });
+      });
     });
 
     test("of another version is what the schedule starts from then on, and leaves its pause", async () => {

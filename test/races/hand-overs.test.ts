@@ -71,6 +71,22 @@ describeSomePostgres(
       expect(await get("a")).toMatchObject({ owner: "second", rivalOwner: "first", alsoDeclaredBy: [] });
     });
 
+    test("is handed over to nobody who does not declare it", async () => {
+      await declare("server", { a: definition });
+      await declare("worker", { b: definition });
+      await declare("server", {});
+      expect(await get("a")).toEqual({ outcome: "unknown" });
+    });
+
+    test("is taken back in the namespace of whoever declares it no more, and in no other", async () => {
+      for (const namespace of ["default", "elsewhere"])
+        for (const name of ["server", "worker"]) await declare(name, { a: definition }, stage.onlooker, { namespace });
+      await declare("worker", {});
+      expect(await get("a")).toMatchObject({ alsoDeclaredBy: [] });
+      const elsewhere = await stage.onlooker.call("get_schedule", { name: "a", namespace: "elsewhere" });
+      expect(elsewhere).toMatchObject({ alsoDeclaredBy: ["worker"] });
+    });
+
     test("is handed over to nobody whose definition is refused", async () => {
       await declare("server", { a: definition });
       await declare("worker", { a: { ...definition, everyMs: 1 } });
