@@ -92,7 +92,8 @@ export const moves: Readonly<Record<string, Move>> = {
     const replay = Math.random() < 0.5 ? { replay: {} } : {};
     await session.call("receive_delivery", { ...delivery, ...replay });
   },
-  send_kept_signals: (session) => session.call("send_kept_signals", { limit: 5, armed: armed(), waits: Math.random() < 0.5 }),
+  send_kept_signals: (session) =>
+    session.call("send_kept_signals", { limit: 5, armed: armed(), waits: Math.random() < 0.5 }),
   adopt_environment: (session) => session.call("adopt_environment", terms),
   create_key: (session) => session.call("create_key", { keyId: randomUUID(), name: pick(keyNames), scopes: ["read"] }),
   revoke_key: (session) => call(session, "revoke_key", { name: pick(keyNames) }),
