@@ -119,16 +119,19 @@ describeSomePostgres(
         expect(await left()).toEqual(["a", "a elsewhere"]);
       });
 
-      test("do so a bounded number at once, the oldest ones first", async () => {
+      test("do so a bounded number at once, the oldest ones first, and the caller is told whether there may be more", async () => {
         await some();
         await stage.clock.set(noon + 8 * day);
-        await prune({ limit: 1 });
+        expect(await prune({ limit: 1 })).toMatchObject({ isMore: true });
         expect(await withEvents()).toEqual(["a", "b", "a elsewhere"]);
         await prune({ limit: 1 }); // what has no event any more does not count
         expect(await withEvents()).toEqual(["a", "a elsewhere"]);
+        expect(await prune({ limit: 2 })).toMatchObject({ isMore: false });
         await stage.clock.set(noon + 31 * day);
-        await prune({ limit: 1 });
+        expect(await prune({ limit: 1 })).toMatchObject({ isMore: true });
         expect(await left()).toEqual(["a", "b", "a elsewhere"]);
+        expect(await prune({ limit: 3 })).toMatchObject({ isMore: false });
+        expect(await left()).toEqual(["a elsewhere"]);
       });
 
       test("are left alone while somebody carries them out: nobody waits", async () => {
