@@ -230,7 +230,7 @@ describeSomePostgres(
       test.each(["commit", "rollback"] as const)(
         "and are locked are waited for if the caller says so: until the other's %s",
         async (end) => {
-          await receive("d1", [aSignalTo("a")]);
+          await receive("d1", [aSignalTo("a")], { armed: [expires] }); // due at that very instant
           await stage.clock.set(expires);
           const holder = await stage.hold("delete from layover.kept_signal");
           const scheduler = await stage.session("scheduler");
@@ -252,6 +252,9 @@ describeSomePostgres(
         const holder = await locking(["d2", "d3", "d4"]);
         expect(await send(stage.onlooker, { limit: 1, waits: true })).toMatchObject({ left: [{ delivery: "d1" }] });
         await holder.rollback();
+        const other = await locking(["d3", "d4"]);
+        expect(await send(stage.onlooker, { waits: true })).toMatchObject({ left: [{ delivery: "d2" }] });
+        await other.rollback();
       });
 
       test("and are not due yet are left alone", async () => {
