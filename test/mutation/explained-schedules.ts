@@ -24,6 +24,10 @@ export const ofSchedules: readonly Explanation[] = [
     ],
   },
   {
+    why: "Only an adoption gives a schedule to another owner, and whoever adopts it has declared it.",
+    mutants: ["write_schedule: coalesce(v.declarations, '{}') → coalesce(v.declarations)"],
+  },
+  {
     why: "Nobody else declares such a schedule. The deployments are read for nothing.",
     mutants: ["list_declarers: v.declarations is null → false"],
   },

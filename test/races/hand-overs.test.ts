@@ -71,6 +71,15 @@ describeSomePostgres(
       expect(await get("a")).toMatchObject({ owner: "second", rivalOwner: "first", alsoDeclaredBy: [] });
     });
 
+    test("that was made at run time is still declared by code, after somebody has changed it", async () => {
+      const make = (given: object) =>
+        stage.onlooker.call("create_schedule", { name: "a", definition: given, replaces: true, armed: [next] });
+      await make(definition);
+      await declare("worker", { a: other });
+      expect(await make({ ...definition, everyMs: 3 * hour })).toMatchObject({ outcome: "changed" });
+      expect(await get("a")).toMatchObject({ owner: null, rivalOwner: "worker" });
+    });
+
     test("is handed over to nobody who does not declare it", async () => {
       await declare("server", { a: definition });
       await declare("worker", { b: definition });
