@@ -12,7 +12,7 @@ export const ofWebhooks: readonly Explanation[] = [
   },
   {
     why: "Costs time only: no body is that of a delivery whose sender names none.",
-    mutants: ["receive_delivery: p ? 'bodyMac' → true"],
+    mutants: ["receive_delivery: p ? 'bodyMac' → true", "receive_delivery: p ? 'bodyMac' → true (2)"],
   },
   {
     why: "No run has the id null, so send_signal does not know it either.",
