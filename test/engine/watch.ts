@@ -44,7 +44,7 @@ export interface Outlook {
   readonly firesNothing?: boolean;
   /** How much later than two minutes an alarm may ring. Default: 0. */
   readonly graceMs?: number;
-  /** When a ring at another deployment failed the last time. It is tried again after a pause. Undefined: never. */
+  /** When a ring at another deployment failed the last time. It is tried again after a pause, and runs wait so long, nothing else. Undefined: never. */
   readonly rungInVainAt?: number | undefined;
 }
 

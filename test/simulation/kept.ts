@@ -33,7 +33,9 @@ export class KeptRules {
     for (const { key, delivery, due } of kept) {
       const keptAt = this.#keptAt.get(delivery) ?? now;
       this.#keptAt.set(delivery, keptAt);
-      const wrong = isBeginning ? undefined : objection({ due, claimableAt: null, dispatches: 0 }, prospect);
+      const wrong = isBeginning
+        ? undefined
+        : objection({ due, claimableAt: null, dispatches: 0 }, { ...prospect, rungInVainAt: undefined });
       if (wrong !== undefined) yield `the wake rule does not hold for what is kept of ${delivery}: ${wrong}`;
       const run = runs.find(({ runId }) => userIdOf(runId) === key);
       const begunAt = this.#begunAt.get(key);
