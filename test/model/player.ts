@@ -27,6 +27,11 @@ interface StepAnswer {
   readonly violations: readonly string[] | null;
 }
 
+interface PlayOptions {
+  readonly looksAlways?: boolean;
+  readonly atEnd?: () => Promise<void>;
+}
+
 export class Player {
   readonly #client: Client;
   readonly #name: string;
@@ -40,9 +45,9 @@ export class Player {
 
   /**
    * Looks into the tables after those steps that should have changed something: what another one changed is found
-   * then. `looksAlways` tells at which step it happened.
+   * then. `looksAlways` tells at which step it happened. `atEnd` is called after the last step, before all is undone.
    */
-  async play(wishes: readonly Wish[], { looksAlways = false } = {}): Promise<Played> {
+  async play(wishes: readonly Wish[], { looksAlways = false, atEnd }: PlayOptions = {}): Promise<Played> {
     this.#played += 1;
     const number = this.#played.toString(16).padStart(8, "0");
     const side = this.#name.charCodeAt(0).toString(16).padStart(4, "0");
@@ -67,6 +72,7 @@ export class Player {
         }
         if (wish !== undefined) make(script, wish);
       }
+      await atEnd?.();
       return { steps: script.steps, surprises: [], outcomes };
     } finally {
       await this.#client.query("rollback");

@@ -38,7 +38,7 @@ export async function attempt(mutants: readonly Mutant[], options: AttemptOption
   const asked: Bench["asked"] = new WeakMap();
   const work = async () => {
     const workbench = new Workbench();
-    const model = await ModelKiller.begin(serverUrl, options.sequences);
+    const model = await ModelKiller.begin(serverUrl, functions, options.sequences);
     try {
       const tests = new Tests(workbench, { serverUrl, own: ownTemplate });
       const bench = { workbench, model, serverUrl, reach, asked, tests };

@@ -47,7 +47,7 @@ export function killers(simulated: readonly string[]): Killer[] {
       name: "model",
       isQuick: true,
       mayKill: isModelledSql,
-      tryOn: (mutants, { model }) => eachAlone(mutants, (mutant) => model.tryFewOn(mutant.mutated, sqlOf(mutant))),
+      tryOn: (mutants, { model }) => eachAlone(mutants, (mutant) => model.tryFewOn(mutant, sqlOf(mutant))),
     },
     {
       name: "nearest",
@@ -60,7 +60,7 @@ export function killers(simulated: readonly string[]): Killer[] {
     {
       name: "more of the model",
       mayKill: isModelledSql,
-      tryOn: (mutants, { model }) => eachAlone(mutants, (mutant) => model.tryAllOn(mutant.mutated, sqlOf(mutant))),
+      tryOn: (mutants, { model }) => eachAlone(mutants, (mutant) => model.tryAllOn(mutant, sqlOf(mutant))),
     },
     suite("engine", () => true, ["test/engine", "test/client"]),
     suite("races", isOfSql, ["test/races"]),

@@ -1,43 +1,56 @@
 /**
  * The fastest killer: sequences of the model's commands, without a test runner, in a database that stays. A mutant is
- * one function replaced. Sequences that killed come first the next time, so most mutants live for a few milliseconds.
+ * one function replaced. Sequences that killed come first the next time, so most mutants live for a few milliseconds. The
+ * few that are asked first are such as call the mutant's function.
  */
 import fc from "fast-check";
 import { Client, DatabaseError } from "pg";
+import type { SqlFunction } from "../../src/postgres/sql-files.ts";
 import { sequences } from "../model/commands.ts";
 import { Player, playSql } from "../model/player.ts";
 import type { Wish } from "../model/wishes.ts";
 import { type FreshDatabase, freshDatabase } from "../postgres/fresh-database.ts";
+import { type CountedAs, countedAs, mayCall } from "./reach.ts";
+import { functionOf, type Mutant } from "./sql-mutants.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A statement is a few milliseconds; a mutant may loop for ever. */
 const longestMs = 20_000;
 const queryCanceled = "57014";
 const seed = 20_261_120;
-/** How many sequences are enough to kill nearly all that the model kills at all. */
-const few = 80;
+/** How many sequences are enough to kill nearly all that the model kills at all, if each calls the mutant's function. */
+const few = 60;
+/** Among so many it looks for them. Each takes some 50 ms, once. */
+const mostMeasured = 240;
 
 export class ModelKiller {
   readonly #database: FreshDatabase;
   readonly #client: Client;
   readonly #player: Player;
-  #wishes: (readonly Wish[])[];
+  readonly #countedAs: CountedAs;
+  readonly #called = new Map<readonly Wish[], ReadonlySet<string>>();
+  readonly #sample: readonly (readonly Wish[])[];
+  #wishes: readonly (readonly Wish[])[];
 
-  private constructor(database: FreshDatabase, client: Client, count: number) {
+  private constructor(database: FreshDatabase, client: Client, functions: readonly SqlFunction[], count: number) {
     this.#database = database;
     this.#client = client;
+    this.#countedAs = countedAs(functions);
     this.#player = new Player(client, "m");
-    this.#wishes = fc.sample(sequences, { numRuns: count, seed });
+    this.#sample = fc.sample(sequences, { numRuns: count, seed });
+    this.#wishes = this.#sample;
   }
 
-  static async begin(serverUrl: string, count: number): Promise<ModelKiller> {
+  static async begin(serverUrl: string, functions: readonly SqlFunction[], count: number): Promise<ModelKiller> {
     const database = await freshDatabase(serverUrl);
     const client = new Client({ connectionString: database.url });
     client.on("error", () => {}); // the database is dropped under it in the end
     await client.connect();
     await client.query(playSql);
-    await client.query(`set plan_cache_mode = force_generic_plan; set statement_timeout = ${longestMs}`);
-    return new ModelKiller(database, client, count);
+    await client.query(
+      `set plan_cache_mode = force_generic_plan; set statement_timeout = ${longestMs}; set track_functions = 'all'`,
+    );
+    return new ModelKiller(database, client, functions, count);
   }
 
   async end(): Promise<void> {
@@ -45,34 +58,61 @@ export class ModelKiller {
     await this.#database.drop();
   }
 
+  /** Answers the functions that a sequence calls, while nothing is changed. */
+  async #callsOf(wishes: readonly Wish[]): Promise<ReadonlySet<string>> {
+    let names: readonly string[] = [];
+    await this.#player.play(wishes, {
+      atEnd: async () => {
+        const { rows } = await this.#client.query<{ funcname: string }>(
+          "select funcname from pg_stat_xact_user_functions where schemaname = 'layover'",
+        );
+        names = rows.map(({ funcname }) => funcname);
+      },
+    });
+    return new Set(names);
+  }
+
+  /** Answers the few sequences that call a function. Those that killed come first. */
+  async #fewThatCall(name: string): Promise<readonly (readonly Wish[])[]> {
+    const calls = (wishes: readonly Wish[]) => {
+      const called = this.#called.get(wishes);
+      return called !== undefined && mayCall(called, name, this.#countedAs);
+    };
+    for (const wishes of this.#sample.slice(this.#called.size, mostMeasured)) {
+      if (this.#wishes.filter(calls).length >= few) break;
+      this.#called.set(wishes, await this.#callsOf(wishes));
+    }
+    return this.#wishes.filter(calls).slice(0, few);
+  }
+
   /** Plays against what is installed; the sequences must agree with it while nothing is changed. */
-  async #playMost(most: number): Promise<Verdict> {
-    for (const [place, wishes] of this.#wishes.slice(0, most).entries()) {
+  async #playAll(sequences: readonly (readonly Wish[])[]): Promise<Verdict> {
+    for (const wishes of sequences) {
       const said = await this.#play(wishes);
       if (said === undefined) continue;
-      this.#wishes = [wishes, ...this.#wishes.filter((_, index) => index !== place)];
+      this.#wishes = [wishes, ...this.#wishes.filter((other) => other !== wishes)];
       return said;
     }
     return { kind: "survived" };
   }
 
   /** Tries the few sequences that kill most. */
-  tryFewOn(mutated: string, original: string): Promise<Verdict> {
-    return this.#tryOn(mutated, original, few);
+  async tryFewOn(mutant: Mutant, original: string): Promise<Verdict> {
+    return await this.#tryOn(mutant, original, await this.#fewThatCall(functionOf(mutant)));
   }
 
-  tryAllOn(mutated: string, original: string): Promise<Verdict> {
-    return this.#tryOn(mutated, original, this.#wishes.length);
+  tryAllOn(mutant: Mutant, original: string): Promise<Verdict> {
+    return this.#tryOn(mutant, original, this.#wishes);
   }
 
-  async #tryOn(mutated: string, original: string, most: number): Promise<Verdict> {
+  async #tryOn(mutant: Mutant, original: string, sequences: readonly (readonly Wish[])[]): Promise<Verdict> {
     try {
-      await this.#install(mutated);
+      await this.#install(mutant.mutated);
     } catch (error) {
       return { kind: "invalid", why: String(error) };
     }
     try {
-      return await this.#playMost(most);
+      return await this.#playAll(sequences);
     } finally {
       await this.#install(original);
     }

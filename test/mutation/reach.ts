@@ -19,8 +19,7 @@ interface Measured {
 
 export class Reach {
   readonly #own: string;
-  /** Names for each function those of which a call may be a call of it: Postgres puts some functions of SQL into their callers. */
-  readonly #countedAs: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #countedAs: CountedAs;
   readonly #measured = new Map<string, Promise<Measured>>();
   readonly #kills = new Map<string, number>();
 
@@ -40,15 +39,13 @@ export class Reach {
 
   /** Answers those files that call the function: first what has found most out, then what takes least. */
   async inOrder(files: readonly string[], name: string, tests: Tests): Promise<readonly string[]> {
-    const names = this.#countedAs.get(name);
     const known: { readonly file: string; readonly kills: number; readonly ms: number }[] = [];
     for (const file of files) {
       const measured = this.#measured.get(file) ?? this.#measure(file, tests);
       this.#measured.set(file, measured);
       const { called, ms, isSound } = await measured;
       if (!isSound) continue;
-      const calls = names === undefined || names.has("*") || [...names].some((each) => called.has(each));
-      if (calls) known.push({ file, kills: this.#kills.get(file) ?? 0, ms });
+      if (mayCall(called, name, this.#countedAs)) known.push({ file, kills: this.#kills.get(file) ?? 0, ms });
     }
     return known.sort((one, other) => other.kills - one.kills || one.ms - other.ms).map(({ file }) => file);
   }
@@ -69,8 +66,17 @@ export class Reach {
   }
 }
 
-/** `*`: a call is not counted at all, so any file may have made one. */
-function countedAs(functions: readonly SqlFunction[]): ReadonlyMap<string, ReadonlySet<string>> {
+/** Names for each function those of which a call may be a call of it: Postgres puts some functions of SQL into their callers. */
+export type CountedAs = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Tells whether somebody who has called these functions may have called this one. */
+export function mayCall(called: ReadonlySet<string>, name: string, counted: CountedAs): boolean {
+  const names = counted.get(name);
+  return names === undefined || names.has("*") || [...names].some((each) => called.has(each));
+}
+
+/** `*`: a call is not counted at all, so anybody may have made one. */
+export function countedAs(functions: readonly SqlFunction[]): CountedAs {
   const files = globSync(["src/postgres/migrations/*.sql", "test/**/*.{ts,sql}"], { cwd: root });
   const elsewhere = files.map((file) => readFileSync(new URL(file, root), "utf8")).join("\n");
   const names = new Map<string, Set<string>>();
