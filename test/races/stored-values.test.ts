@@ -86,6 +86,7 @@ describeSomePostgres(
       await hold(run.id, "a");
       await hold(nobody, "b", "c");
       await forget(["b"], { namespace: "elsewhere" });
+      expect(await rows()).toHaveLength(3);
       await forget(["a", "b"]);
       expect((await rows()).map(({ key }) => key)).toEqual(["a", "c"]);
     });
@@ -102,6 +103,53 @@ describeSomePostgres(
       expect(first).toMatchObject({ isMore: true, nextAt: noon + hour });
       expect(first.keys).toHaveLength(2);
       expect((await sweep(stage.onlooker, { limit: 2 })).keys).toHaveLength(1);
+    });
+
+    test("are found in the order in which they are due", async () => {
+      for (const [minutes, key] of ["a", "b", "c"].entries()) {
+        await stage.clock.set(noon + minutes * minute);
+        await hold(randomUUID(), key);
+      }
+      await stage.clock.set(noon + 2 * hour);
+      const found = [];
+      for (let sweeps = 0; sweeps < 3; sweeps += 1) found.push(...(await sweep(stage.onlooker, { limit: 1 })).keys);
+      expect(found).toEqual(["a", "b", "c"]);
+    });
+
+    test("are looked at alone: not what the same run holds later, and not what another run holds of the same name", async () => {
+      const [run, other, nobody] = [await started(), await started(), randomUUID()];
+      await hold(run.id, "a");
+      await hold(nobody, "b");
+      await stage.clock.set(noon + minute);
+      await hold(run.id, "c");
+      await hold(other.id, "a", "b");
+      await hold(nobody, "d");
+      await stage.clock.set(noon + hour);
+      expect((await sweep()).keys).toEqual([]);
+      const later = noon + hour + minute;
+      const left = [
+        { key: "a", runId: run.id, lookAt: null },
+        { key: "a", runId: other.id, lookAt: later },
+        { key: "b", runId: other.id, lookAt: later },
+        { key: "c", runId: run.id, lookAt: later },
+        { key: "d", runId: nobody, lookAt: later },
+      ];
+      const place = ({ key, runId }: { key: unknown; runId: unknown }) => `${key} ${runId}`;
+      expect(await rows()).toEqual(left.sort((one, another) => (place(one) < place(another) ? -1 : 1)));
+    });
+
+    test("are left out of what is read, by the size that their names tell", async () => {
+      const large = `2stored.5000000.${"0".repeat(64)}.a`;
+      const isLeftOut = async (encodedInput: string) => {
+        const runId = randomUUID();
+        await stage.onlooker.call("start_run", { runId, workflow: "flow", version: 1, encodedInput });
+        const run = await stage.onlooker.call("get_run", { runId, longestInput: 2000 });
+        return "leftOut" in run ? run.leftOut : undefined;
+      };
+      expect(await isLeftOut(large)).toEqual(["input"]);
+      expect(await isLeftOut(`0"${"x".repeat(2000)}"`)).toEqual(["input"]);
+      expect(await isLeftOut(`0"${"x".repeat(1500)}"`)).toEqual([]);
+      expect(await isLeftOut('0"x"')).toEqual([]);
     });
 
     test("of a run that is deleted are due an hour later", async () => {
@@ -151,6 +199,14 @@ describeSomePostgres(
         expect(await rows()).toHaveLength(1);
       });
 
+      test("are those of the run that was forked, and of no other one", async () => {
+        const stranger = await started();
+        await hold(stranger.id, "b");
+        const { run, fork } = await forked();
+        const held = (await rows()).map(({ key, runId }) => `${key} ${runId}`);
+        expect(held).toEqual([...[run, fork].map(({ id }) => `a ${id}`).sort(), `b ${stranger.id}`]);
+      });
+
       test("stay if the fork waits for the deletion, or the deletion for the fork", async () => {
         const run = await started();
         await hold(run.id, "a");
@@ -193,24 +249,29 @@ describeSomePostgres(
       expect((await sweep()).keys.toSorted()).toEqual(["a", "b"]);
     });
 
-    test.each(["hold_values", "sweep_values", "forget_values"] as const)(
-      "are left alone by a %s that comes too late",
-      async (name) => {
-        const nobody = randomUUID();
+    describe.each(["hold_values", "sweep_values", "forget_values"] as const)("are left alone by a %s", (name) => {
+      const nobody = randomUUID();
+      const call = { namespace, limit: 10, keys: ["a"], values: [{ runId: nobody, key: "b", bytes: 1 }] };
+
+      test("that comes too late", async () => {
         await hold(nobody, "a");
         await stage.clock.set(noon + hour);
         const before = await rows();
-        const call = {
-          namespace,
-          notAfter: noon,
-          limit: 10,
-          keys: ["a"],
-          values: [{ runId: nobody, key: "b", bytes: 1 }],
-        };
-        await expect(stage.onlooker.call(name, call)).rejects.toMatchObject({ code: "LO002" });
+        const late = stage.onlooker.call(name, { ...call, notAfter: noon });
+        await expect(late).rejects.toMatchObject({ code: "LO002" });
         expect(await rows()).toEqual(before);
-      },
-    );
+      });
+
+      test.each(["repeatable read", "serializable"])(
+        "at %s, where it could not see what it waited for",
+        async (isolation) => {
+          const session = await stage.session("blind");
+          await session.begin(isolation);
+          await expect(session.call(name, call)).rejects.toMatchObject({ code: "LO001" });
+          await session.rollback();
+        },
+      );
+    });
   },
   { perTest: true },
 );
