@@ -130,6 +130,7 @@ export const ofOthers: readonly Explanation[] = [
       "get_history: p ? 'keyId' → true",
       "answer_callback: p ? 'keyId' → true",
       "read_callback: p ? 'keyId' → true",
+      "hold_values: p ? 'keyId' → true",
     ],
   },
   {

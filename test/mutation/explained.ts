@@ -6,6 +6,7 @@ import { ofEpochs } from "./explained-epochs.ts";
 import { ofFinishes } from "./explained-finishes.ts";
 import { ofOthers } from "./explained-others.ts";
 import { ofSchedules } from "./explained-schedules.ts";
+import { ofValues } from "./explained-values.ts";
 import { ofWebhooks } from "./explained-webhooks.ts";
 
 export interface Explanation {
@@ -17,6 +18,7 @@ export const explained: readonly Explanation[] = [
   ...ofEpochs,
   ...ofFinishes,
   ...ofOthers,
+  ...ofValues,
   ...ofSchedules,
   ...ofWebhooks,
   {

@@ -140,16 +140,17 @@ describeSomePostgres(
 
     test("are left out of what is read, by the size that their names tell", async () => {
       const large = `2stored.5000000.${"0".repeat(64)}.a`;
-      const isLeftOut = async (encodedInput: string) => {
+      const isLeftOut = async (encodedInput: string, longestInput = 2000) => {
         const runId = randomUUID();
         await stage.onlooker.call("start_run", { runId, workflow: "flow", version: 1, encodedInput });
-        const run = await stage.onlooker.call("get_run", { runId, longestInput: 2000 });
+        const run = await stage.onlooker.call("get_run", { runId, longestInput });
         return "leftOut" in run ? run.leftOut : undefined;
       };
       expect(await isLeftOut(large)).toEqual(["input"]);
       expect(await isLeftOut(`0"${"x".repeat(2000)}"`)).toEqual(["input"]);
       expect(await isLeftOut(`0"${"x".repeat(1500)}"`)).toEqual([]);
       expect(await isLeftOut('0"x"')).toEqual([]);
+      expect(await isLeftOut('0"x"', 3)).toEqual(["input"]);
     });
 
     test("of a run that is deleted are due an hour later", async () => {
