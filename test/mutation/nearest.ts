@@ -30,7 +30,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(read_clock|is_too_late|count_of)$/, "races/late-calls postgres/clock races/refusals"],
   [
     /^(cancel_run|describe_cancel)$/,
-    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups http/copied-database",
+    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups races/undos-stops http/copied-database",
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
@@ -150,7 +150,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
   ],
   [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
-  [/^accept_announcement$/, "engine/announcements races/closing races/callbacks"],
+  [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
     "races/deferred races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
