@@ -7,6 +7,7 @@ import { ofFinishes } from "./explained-finishes.ts";
 import { ofOthers } from "./explained-others.ts";
 import { ofSchedules } from "./explained-schedules.ts";
 import { ofValues } from "./explained-values.ts";
+import { ofVerbs } from "./explained-verbs.ts";
 import { ofWebhooks } from "./explained-webhooks.ts";
 
 export interface Explanation {
@@ -19,6 +20,7 @@ export const explained: readonly Explanation[] = [
   ...ofFinishes,
   ...ofOthers,
   ...ofValues,
+  ...ofVerbs,
   ...ofSchedules,
   ...ofWebhooks,
   {

@@ -47,6 +47,16 @@ describeEachPostgres(
       ...{ deployment: "of old", is_untried: false },
     };
 
+    test("one more address is refused in a database that was copied from another one, until this one is adopted", async () => {
+      await adopt();
+      await stage.look("update layover.environment set identity = 'another' returning name");
+      const address = { endpoint: "db/pool", isAddress: true };
+      expect(await adopt(address)).toEqual({ outcome: "another_database" });
+      expect(await environments()).toMatchObject([{ others: [] }]);
+      await adopt();
+      expect(await adopt(address)).toEqual({ outcome: "adopted" });
+    });
+
     test("one more address adds it once, and has each deployment look at everything", async () => {
       await twoNamespaces();
       for (const endpoint of ["db/pool", "db/direct", "db/pool"])

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aDemand, aParkedRun, aRecord, aRun, aRunAtWork, noon, type Run, second } from "./runs.ts";
+import { aDemand, aParkedRun, aRecord, aRun, aRunAtWork, at, minute, noon, type Run, second, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -145,6 +146,32 @@ describeSomePostgres(
       test("that says something else, the second one wins if the first rolls back", async () => {
         expect(await answerBoth(["1", "2"], "rollback")).toEqual({ outcomes: ["answered", "answered"], stored: ["2"] });
       });
+    });
+
+    test("has a waiting run looked at as early as its sender has armed, though the wait has a deadline", async () => {
+      const run = await aParkedRun(stage, [aDemand("callback", "approval", { until: noon + 60 * minute })], {
+        armed: [noon + 60 * minute],
+      });
+      expect(await answer(run)(stage.onlooker)).toMatchObject({ turn: 2 });
+      expect(await run.state()).toMatchObject({ dueAt: soon });
+    });
+
+    test("of an epoch before is no answer to the same place in the next one", async () => {
+      const run = await aParkedRun(stage, [aDemand("callback", "approval")]);
+      await run.answer(stage.onlooker, "approval", { value: "0true" });
+      await run.operate(stage.onlooker, "cancel");
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      await run.finish(stage.onlooker, { token: "second", position: 1, next: "cancelled", value: "0null" });
+      await stage.onlooker.call("restart_run", { runId: run.id, callId: randomUUID(), armed: [soon] });
+      const later = { runId: run.id, ...at("approval"), outcome: "resolved", value: "0false", armed: [soon] } as const;
+      expect(await stage.onlooker.call("answer_callback", { ...later, epoch: 1 })).toMatchObject({
+        outcome: "answered",
+      });
+      const answers = await stage.look("select epoch, value from layover.callback order by epoch");
+      expect(answers).toEqual([
+        { epoch: 0, value: "0true" },
+        { epoch: 1, value: "0false" },
+      ]);
     });
 
     test("that waits for the lock of the finish which ends its run is told that it is over", async () => {

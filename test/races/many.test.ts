@@ -227,6 +227,15 @@ describeSomePostgres(
         await expect(ask(p)).rejects.toMatchObject({ code: "LO003" });
         expect(await operations()).toEqual([]);
       });
+
+      test.each([
+        ["restart", {}, "(none given)", "Give one: completed, failed, cancelled, blocked or paused."],
+        ["restart", { status: "queued" }, "queued", "Give one: completed, failed, cancelled, blocked or paused."],
+        ["delete", { status: "queued" }, "queued", "Give another status, or none."],
+      ])("says which status fits: %s, %j", async (verb, more, status, hint) => {
+        const message = `nothing can be done by ${verb} to runs of the status ${status}`;
+        await expect(ask({ verb, filter: { ...flow, ...more } })).rejects.toMatchObject({ message, hint });
+      });
     });
 
     test("fits runs that were created between two instants", async () => {

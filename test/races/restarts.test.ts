@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRecord, aRunAtWork, type Run, second, soon } from "./runs.ts";
+import { aFanOut, aRecord, aRunAtWork, noon, type Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("a restart", (database) => {
@@ -140,6 +140,45 @@ describeSomePostgres("a restart", (database) => {
       },
     ]);
     expect(await restart(run, { from: "d" })).toMatchObject({ outcome: "not_applicable" });
+  });
+
+  const claim = async (run: Run, turn: number) =>
+    (
+      await stage.onlooker.call("claim_turns", {
+        ...{ ...terms, deployment: "green", knowsEpochs: true },
+        turns: [run.toClaim({ token: `epoch ${turn}`, turn })],
+      })
+    ).turns[0];
+
+  test.each([
+    ["blocked", "blocked = 'by other code'"],
+    ["paused", "paused_at = layover.now()"],
+    ["refused by its only deployment", `paused_at = layover.now(), refused_by = '{"green": {"at": 1, "why": "no"}}'`],
+  ])("has a run go on that was %s", async (_, assignments) => {
+    const run = await aCompletedRun();
+    await set(run, `status = 'parked', ended_at = null, result = null, ready_at = 'epoch', ${assignments}`);
+    await restart(run);
+    expect(await claim(run, 3)).toMatchObject({ outcome: "claimed" });
+  });
+
+  test("hands out again what the run had taken, but no answer to what it asked for in its first epoch", async () => {
+    const run = await aRunAtWork(stage);
+    await run.signal(stage.onlooker, "go");
+    await run.answer(stage.onlooker, "approval");
+    const [{ number } = { number: 0 }] = await stage.look("select number from layover.signal");
+    const records = [aRecord("signal", "go", { signal: Number(number) }), aRecord("callback", "approval")];
+    await run.finish(stage.onlooker, { token: "first", records, next: "completed", value: "0null" });
+    await restart(run);
+    expect(await claim(run, 3)).toMatchObject({ signals: [{ name: "go" }], callbacks: null });
+  });
+
+  test("is not before the last record that is kept, though the clock was set back", async () => {
+    const run = await aRunAtWork(stage);
+    const records = ["a", "b", "c"].map((path, n) => aRecord("step", path, { at: noon + n * second }));
+    await run.finish(stage.onlooker, { token: "first", records, next: "completed", value: "0null" });
+    await restart(run, { from: "c" });
+    const at = "select layover.to_ms(last_record_at)::float8 as at from layover.run_state where run_id = $1";
+    expect(await stage.look(at, [run.id])).toEqual([{ at: noon + second }]);
   });
 
   test("keeps the input, or has the new one, which is parsed", async () => {
