@@ -9,6 +9,8 @@ export const ofFinishes: readonly Explanation[] = [
       "finish_branches: coalesce((u.turn->>'bytes')::integer, 0) → coalesce((u.turn->>'bytes')::integer)",
       "finish_branches: i.count > 0 → true",
       "finish_branches: i.count > 0 ), → i.count >= 0 ),",
+      "claim_branches: token = i.token, → nothing",
+      "claim_branches: , leased_until = layover.lease_end(p, v_now) → nothing",
       "finish_branches: token = null, → nothing",
       "finish_branches: , leased_until = null → nothing",
       "finish_runs: coalesce((i.turn->>'bytes')::integer, 0) → coalesce((i.turn->>'bytes')::integer)",

@@ -28,6 +28,8 @@ export const explained: readonly Explanation[] = [
     mutants: [
       "claim_branches: not layover.claim_environment(p) → true",
       "claim_branches: not found → true",
+      "claim_branches: t.epoch = 0 → false",
+      "claim_branches: p ? 'knowsEpochs' → false",
       "finish_branches: not found → true",
       "claim_branches: v_now := layover.now(); → null;",
       "claim_branches: b.ready_at <= v_now and layover → b.ready_at < v_now and layover",

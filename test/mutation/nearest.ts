@@ -89,9 +89,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(continue_run|count_laps|forget_epochs|may_continue)$/,
     "races/laps races/next-epochs races/lock-order engine/continue-as-new races/epochs races/remains",
   ],
+  [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children"],
   [
-    /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|children_of|find_failed_children|find_open_child|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/decoys races/next-epochs races/forks races/restarts races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
+    "races/decoys races/next-epochs races/forks races/restarts races/overlaps races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
@@ -103,7 +104,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/beginnings races/stillness races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
+    "races/branch-claims-told races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
@@ -111,7 +112,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,
-    "races/groups races/cleanups races/cancels-of-branches races/branch-claims races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
+    "races/branch-claims-told races/groups races/cleanups races/cancels-of-branches races/branch-claims races/due-late races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
   ],
   [
     /^(finish_branch|defer_run)/,

@@ -104,7 +104,7 @@ describeSomePostgres(
       test("alone, which may block the run, waits for no lock of another run", async () => {
         const run = await aParkedRun(stage, branches(["a"]));
         await hold("layover.run_state where run_id = $1", await aParkedRun(stage, branches(["a"])));
-        await stage.onlooker.query("set lock_timeout = '5s'");
+        await stage.onlooker.query("set statement_timeout = '5s'");
         const claim = { ...run.toClaim({ token: "a", alone: true }), ...at("a") };
         expect(await callOf("claim_turns", {}, claim)).toMatchObject([{ outcome: "claimed", claims: 0 }]);
       });
@@ -118,7 +118,7 @@ describeSomePostgres(
         await hold("layover.pending where run_id = $1", other);
         await hold("layover.pending where run_id = $1 and (path in ('c', 'done') or occurrence = 2)", run);
         const claims = ["a", "b", "done"].map((path) => ({ ...run.toClaim({ token: path }), ...at(path) }));
-        await stage.onlooker.query("set lock_timeout = '5s'");
+        await stage.onlooker.query("set statement_timeout = '5s'");
         expect(await callOf("claim_turns", {}, ...claims)).toMatchObject([
           { outcome: "claimed" },
           { outcome: "claimed" },
@@ -132,7 +132,7 @@ describeSomePostgres(
       const run = await aParkedRun(stage, [...branches(["a", "b", "c"]), again]);
       for (const path of ["a", "b"]) await run.claimBranch(stage.onlooker, path, { token: path });
       await hold("layover.pending where run_id = $1 and (path = 'c' or occurrence = 2)", run);
-      await stage.onlooker.query("set lock_timeout = '5s'");
+      await stage.onlooker.query("set statement_timeout = '5s'");
       const turns = ["a", "b"].map((path) => run.toFinishBranch(path, { token: path }));
       expect(await callOf("finish_turns", {}, ...turns)).toMatchObject(turns.map(() => ({ outcome: "finished" })));
     });
