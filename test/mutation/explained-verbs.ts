@@ -21,10 +21,12 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
-    why: "Two locks of one row, one after the other: each of them is enough.",
+    why: "lock_families locks the run and its pending rows, as what follows does: each of both is enough.",
     mutants: [
       "cancel_run: perform layover.lock_families(array[v_run], false); → null;",
       "cancel_run: for update → nothing",
+      "cancel_run: order by b.path, b.occurrence → order by b.path desc, b.occurrence desc",
+      "cancel_run: for update → nothing (2)",
     ],
   },
   {

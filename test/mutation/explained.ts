@@ -38,7 +38,13 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "Costs time only: reclaim_run knows all that claim_runs does for one run, and answers a token that stands alike.",
-    mutants: ["claim_turn: found → false", "claim_runs: cardinality(turns) = 1 → false"],
+    mutants: [
+      "claim_turn: found → false",
+      "claim_runs: cardinality(turns) = 1 → false",
+      "claim_runs: t.epoch = 0 → false",
+      "claim_runs: p ? 'knowsEpochs' → false",
+      "claim_runs: not t.has_pending → false",
+    ],
   },
   {
     why: "Costs time only: a set that raises is done again item by item.",

@@ -81,7 +81,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(note_deployment|adopt_environment|claim_environment|find_mismatch|check_environment|identity)$/,
-    "postgres/adopting platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
+    "postgres/adopting races/run-claims-told platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^finish_once$/, "races/transactions engine/transactions"],
   [/^(keep|read)_patches$/, "races/sets races/deferred engine/patches races/remains"],
@@ -104,11 +104,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/branch-claims-told races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
+    "races/branch-claims-told races/run-claims-told races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
-    "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart",
+    "races/mixed-sets races/deadlocks races/kept-signals races/sets races/lock-order races/refusals races/finishes-apart",
   ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,
@@ -120,7 +120,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|reclaim|describe)_/,
-    "races/cleanups races/cancels races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
+    "races/run-claims-told races/cleanups races/cancels races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
   ],
   [
     /^(is_one_step|check_kind)$/,

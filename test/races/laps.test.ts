@@ -1,7 +1,8 @@
 /** When the next history of a run begins that continues as new: at once, or later the more often it did so without waiting. */
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRecord, aRunAtWork, noon, type Run, second, soon, terms } from "./runs.ts";
+import { aFanOut, aRecord, aRunAtWork, at, aWaitFor, noon, type Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("a run that continues as new", (database) => {
@@ -71,5 +72,42 @@ describeSomePostgres("a run that continues as new", (database) => {
     expect(await stage.look("select layover.to_ms(layover.now())::float8 as now")).toEqual([
       { now: noon + 3 * second },
     ]);
+  });
+
+  test("is not ready while it is paused", async () => {
+    const run = await aRunAtWork(stage);
+    await run.operate(stage.onlooker, "pause");
+    const lap = { token: "first", records: [aRecord("sleep", "a")], next: "ready", continues: "0{}" } as const;
+    expect(await run.finish(stage.onlooker, lap)).toMatchObject({ outcome: "finished", isReady: false, readyAt: null });
+  });
+
+  test("waits for no lock of another run's branch", async () => {
+    const [other, run] = [await aFanOut(stage, ["a"]), await aRunAtWork(stage)];
+    await stage.hold("select from layover.pending where run_id = $1 for update", [other.id]);
+    await stage.onlooker.query("set statement_timeout = '5s'");
+    expect(await run.finish(stage.onlooker, { token: "first", next: "ready", continues: "0{}" })).toMatchObject({
+      outcome: "finished",
+    });
+    await stage.onlooker.query("reset statement_timeout");
+  });
+
+  test("tells whom it has asked to end", async () => {
+    const run = await aRunAtWork(stage);
+    const child = {
+      ...at("it"),
+      runId: randomUUID(),
+      workflow: "flow",
+      version: 1,
+      input: "0{}",
+      isBound: true,
+    } as const;
+    await run.finish(stage.onlooker, {
+      ...{ token: "first", children: [{ ...child, demandedAfter: 0, ordinal: 1 }], demands: [aWaitFor("go")] },
+    });
+    await run.signal(stage.onlooker, "go");
+    await run.claim(stage.onlooker, { token: "second", turn: 2 });
+    expect(
+      await run.finish(stage.onlooker, { token: "second", next: "ready", continues: "0{}", armed: [soon] }),
+    ).toMatchObject({ outcome: "finished", others: [{ runId: child.runId, turn: 1 }] });
   });
 });
