@@ -104,6 +104,14 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
+    why: "The case before has taken what is equal.",
+    mutants: ["count_fitting: )::integer < t.last_position → )::integer <= t.last_position"],
+  },
+  {
+    why: "A sum leaves out what is null: a run that has not ended has told no value.",
+    mutants: ["count_fitting: b.child_status is not null → true"],
+  },
+  {
     why: "Two who note the same database write the same.",
     mutants: ["claim_environment: e.identity is null → true"],
   },

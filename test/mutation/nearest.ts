@@ -156,7 +156,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
     "races/deferred races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
-  [/^(count_fitting|page_budget|read_page|read_records)$/, "races/budget platform/large-histories races/late-calls"],
+  [/^(count_fitting|page_budget|read_page|read_records)$/, "races/fitting races/budget platform/large-histories races/late-calls"],
   [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],
   [/^is_due_late$/, "races/due-late engine/lost-answers"],
   [/wrongly_armed|^is_one_struck$|^check_armed$/, "postgres/processes platform/rearming races/late-calls"],

@@ -1,7 +1,8 @@
 /** A deadlock fails a whole set, which its process sends again. Any other error of a set is looked for item by item. */
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRecord, aRunAtWork, terms } from "./runs.ts";
+import { aRecord, aRunAtWork, at, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const [deadlock, zeroDivide] = ["40P01", "22012"];
@@ -23,8 +24,14 @@ describeSomePostgres(
         "create trigger refusing before insert on layover.record for each row execute function public.refuse()",
       );
     };
+    const ids = ["00000000-0000-7000-8000-00000000000a", "00000000-0000-7000-8000-00000000000b"];
+    const twoAtWork = async () => {
+      const runs: Run[] = [];
+      for (const runId of ids) runs.push(await aRunAtWork(stage, { runId }));
+      return runs;
+    };
     const finishes = async () => {
-      const runs = [await aRunAtWork(stage), await aRunAtWork(stage)];
+      const runs = await twoAtWork();
       const turns = runs.map((run) => run.toFinish({ token: "first", next: "ready", records: [aRecord("step", "a")] }));
       return async () => (await stage.onlooker.call("finish_turns", { ...terms, turns })).turns;
     };
@@ -53,7 +60,36 @@ describeSomePostgres(
     test("are told apart where one of them has an error of its own", async () => {
       const finish = await finishes();
       await refuseInTurn(zeroDivide, zeroDivide);
-      expect(await finish()).toMatchObject([{ outcome: "raised", sqlState: zeroDivide }, finished]);
+      const answers = await finish();
+      expect(answers).toContainEqual(expect.objectContaining({ outcome: "raised", sqlState: zeroDivide }));
+      expect(answers).toContainEqual(expect.objectContaining(finished));
+    });
+
+    test("lock the ids of all runs that they start in one order, whatever the order of the finishes", async () => {
+      const slots = await stage.look(
+        `select id, pg_catalog.hashtext(concat_ws(' ', 'default', 'flow', id)) & 31 as slot
+           from unnest(array(select 'order ' || n from generate_series(1, 40) as n)) as id order by slot`,
+      );
+      const [low, high] = [slots.at(0), slots.at(-1)];
+      const runs = await twoAtWork();
+      const place = { ...at("it"), demandedAfter: 0, ordinal: 1, workflow: "flow", version: 1, input: "0{}" };
+      const turns = [high, low].map((id, index) =>
+        runs[index]?.toFinish({
+          token: "first",
+          children: [{ ...place, runId: randomUUID(), id: String(id?.["id"]) }],
+        }),
+      );
+      const isFree = async (slot: unknown) =>
+        (await stage.look("select pg_try_advisory_xact_lock(7812090, $1) as is_free", [slot]))[0]?.["is_free"];
+      let wasFree: unknown;
+      await stage.collide({
+        first: (session) => session.query("select pg_advisory_xact_lock(7812090, $1)", [low?.["slot"]]),
+        second: (session) => session.call("finish_turns", { ...terms, turns }),
+        meanwhile: async () => {
+          wasFree = await isFree(high?.["slot"]);
+        },
+      });
+      expect(wasFree).toBe(true);
     });
   },
   { perTest: true },
