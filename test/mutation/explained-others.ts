@@ -104,6 +104,20 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
+    why: "Costs time only: it reads, or keeps, what is not there.",
+    mutants: [
+      "defer_run: v_has_carried_out → true",
+      "defer_run: f ? 'patches' → true",
+      "describe: t.has_pending → true",
+      "describe_replay: coalesce(h.records, '[]') → coalesce(h.records) (2)",
+      "describe_replay: t.last_position > v.after → true",
+      "describe_replay: t.last_position > v.after → t.last_position >= v.after",
+      "describe_claimed: s.has_mail → true (3)",
+      "describe_claimed: s.has_pending → true (2)",
+      "describe_claimed: s.handed_position >= 0 → true",
+    ],
+  },
+  {
     why: "The case before has taken what is equal.",
     mutants: ["count_fitting: )::integer < t.last_position → )::integer <= t.last_position"],
   },

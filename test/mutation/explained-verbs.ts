@@ -34,6 +34,10 @@ export const ofVerbs: readonly Explanation[] = [
     mutants: ["find_open_child: h.kind = 'child' → true"],
   },
   {
+    why: "An answer that came for a URL which is dead by now is handed to nobody (read_answers).",
+    mutants: ["begin_epoch: s.epoch + 1)) → s.epoch ))"],
+  },
+  {
     why: "Nothing that was added to null is null, which counts as no shift.",
     mutants: ["begin_epoch: coalesce(s.ended_at, v_now) → coalesce(s.ended_at)"],
   },

@@ -51,10 +51,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(has_status|run_status)$/, "postgres/statuses races/setbacks"],
   [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/statuses postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
-  [/^describe$/, "races/bare-calls client http/runs"],
+  [/^describe$/, "postgres/views races/bare-calls races/stored-values client http/runs"],
   [
     /^(read_replay|export_run|describe_replay|list_parked)$/,
-    "http/replay-check cli/export cli/replay-check postgres/keys",
+    "postgres/replays http/replay-check cli/replay-check postgres/keys",
   ],
   [/^(upgrade_run|read_mail|last_mail|is_of_version)$/, "races/upgrades engine/upgrades cli/upgrade postgres/keys"],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
@@ -116,7 +116,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish_branch|defer_run)/,
-    "races/cancels-of-branches races/cleanups races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
+    "races/deferred races/cancels-of-branches races/cleanups races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
   ],
   [
     /^(claim|reclaim|describe)_/,
@@ -150,13 +150,16 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(return|move)_leases$/,
     "races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
   ],
-  [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
+  [/setback|^set_back/, "races/setbacks postgres/views engine/setbacks races/finishes-apart postgres/diagnosis"],
   [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
     "races/deferred races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
-  [/^(count_fitting|page_budget|read_page|read_records)$/, "races/fitting races/budget platform/large-histories races/late-calls"],
+  [
+    /^(count_fitting|page_budget|read_page|read_records)$/,
+    "races/fitting races/budget platform/large-histories races/late-calls",
+  ],
   [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],
   [/^is_due_late$/, "races/due-late engine/lost-answers"],
   [/wrongly_armed|^is_one_struck$|^check_armed$/, "postgres/processes platform/rearming races/late-calls"],

@@ -50,6 +50,34 @@ describeSomePostgres(
       expect(await run.state()).toMatchObject({ status: "parked", isReady: true });
     });
 
+    test("keeps the input that the run's code has made", async () => {
+      const run = await aRunToDefer();
+      await stage.onlooker.query("update layover.run set is_input_parsed = false where id = $1", [run.id]);
+      const made = { token: "second", position: 0, input: '0"made"' };
+      expect(await run.finish(stage.onlooker, made)).toMatchObject({ outcome: "deferred" });
+      const input = await stage.look("select input, is_input_parsed from layover.run where id = $1", [run.id]);
+      expect(input).toEqual([{ input: '0"made"', is_input_parsed: true }]);
+    });
+
+    test("leaves an input alone that it does not have", async () => {
+      const run = await aRunToDefer();
+      await stage.onlooker.query("update layover.run set is_input_parsed = false where id = $1", [run.id]);
+      expect(await finish(run)).toMatchObject({ outcome: "deferred" });
+      const input = await stage.look("select input, is_input_parsed from layover.run where id = $1", [run.id]);
+      expect(input).toEqual([{ input: "0{}", is_input_parsed: false }]);
+    });
+
+    test.each([
+      ["a step was carried out", [aRecord("step", "charge")], false],
+      ["no step was", [], true],
+    ])("is interrupted as before unless %s", async (_, records, isInterrupted) => {
+      const run = await aRunToDefer();
+      await stage.onlooker.query("update layover.run_state set is_interrupted = true where run_id = $1", [run.id]);
+      await run.finish(stage.onlooker, { token: "second", position: 0, records });
+      const row = await stage.look("select is_interrupted from layover.run_state where run_id = $1", [run.id]);
+      expect(row).toEqual([{ is_interrupted: isInterrupted }]);
+    });
+
     test("keeps the changes of its code that the run had met by what the turn saw", async () => {
       const run = await aRunToDefer();
       const patches = [

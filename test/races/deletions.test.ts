@@ -204,6 +204,33 @@ describeSomePostgres(
       expect(answer).toEqual({ outcome: "unknown" });
     });
 
+    test("leaves the epochs of other runs", async () => {
+      const [run, other] = [await aRunThatIsOver(), await aRunThatIsOver()];
+      for (const { id: runId } of [run, other])
+        await stage.onlooker.call("restart_run", { runId, callId: randomUUID(), armed: [soon] });
+      await run.operate(stage.onlooker, "terminate");
+      expect(await remove(run)(stage.onlooker)).toMatchObject({ outcome: "deleted" });
+      expect(await stage.look("select run_id from layover.epoch")).toEqual([{ run_id: other.id }]);
+    });
+
+    test("is refused in a transaction that does not see what others commit meanwhile", async () => {
+      const run = await aRunThatIsOver();
+      const session = await stage.session("blind");
+      await session.begin("repeatable read");
+      await expect(remove(run)(session)).rejects.toMatchObject({ code: "LO001" });
+      await session.rollback();
+      expect(await runs()).toEqual([run.id]);
+    });
+
+    test("says from psql that it is done, however often it is asked for", async () => {
+      const run = await aRunThatIsOver();
+      for (const _ of ["first", "again"]) {
+        const call = JSON.stringify({ runId: run.id });
+        const [row] = await stage.onlooker.query("select layover.delete_run($1) as answer", [call]);
+        expect(row?.["answer"]).toEqual({ outcome: "deleted", runId: run.id });
+      }
+    });
+
     test("says from psql whether it applies, also by the user's own id", async () => {
       await aRun(stage);
       const { runId: _, ...call } = { ...start(new Run(stage, randomUUID())), namespace: "default" };

@@ -158,6 +158,7 @@ describeSomePostgres("a restart", (database) => {
     const run = await aCompletedRun();
     await set(run, `status = 'parked', ended_at = null, result = null, ready_at = 'epoch', ${assignments}`);
     await restart(run);
+    expect(await run.state()).toMatchObject({ blocked: null, isReady: true });
     expect(await claim(run, 3)).toMatchObject({ outcome: "claimed" });
   });
 
@@ -167,9 +168,11 @@ describeSomePostgres("a restart", (database) => {
     await run.answer(stage.onlooker, "approval");
     const [{ number } = { number: 0 }] = await stage.look("select number from layover.signal");
     const records = [aRecord("signal", "go", { signal: Number(number) }), aRecord("callback", "approval")];
-    await run.finish(stage.onlooker, { token: "first", records, next: "completed", value: "0null" });
+    await run.finish(stage.onlooker, { token: "first", records, next: "ready" });
+    await claim(run, 2);
+    await run.finish(stage.onlooker, { token: "epoch 2", position: 2, next: "completed", value: "0null" });
     await restart(run);
-    expect(await claim(run, 3)).toMatchObject({ signals: [{ name: "go" }], callbacks: null });
+    expect(await claim(run, 4)).toMatchObject({ signals: [{ name: "go" }], callbacks: null });
   });
 
   test("is not before the last record that is kept, though the clock was set back", async () => {
@@ -179,6 +182,25 @@ describeSomePostgres("a restart", (database) => {
     await restart(run, { from: "c" });
     const at = "select layover.to_ms(last_record_at)::float8 as at from layover.run_state where run_id = $1";
     expect(await stage.look(at, [run.id])).toEqual([{ at: noon + second }]);
+  });
+
+  test("has a history of one part more, each from where it was cut", async () => {
+    const run = await aCompletedRun();
+    await restart(run, { from: "b" });
+    await claim(run, 3);
+    const records = ["d", "e"].map((path) => aRecord("step", path));
+    await run.finish(stage.onlooker, { token: "epoch 3", position: 1, records, next: "completed", value: "0null" });
+    await restart(run, { from: "e" });
+    const segments = "select segments from layover.epoch where run_id = $1 and epoch = 2";
+    expect(await stage.look(segments, [run.id])).toMatchObject([
+      {
+        segments: [
+          { from: 0, epoch: 0 },
+          { from: 1, epoch: 1 },
+          { from: 2, epoch: 2 },
+        ],
+      },
+    ]);
   });
 
   test("keeps the input, or has the new one, which is parsed", async () => {

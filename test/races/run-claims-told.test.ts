@@ -118,6 +118,27 @@ describeSomePostgres(
         expect(told).toMatchObject(each({ outcome: "claimed", have: 1, pending: expect.anything() }));
       });
 
+      test("is told when it was ready, unless that is as soon as something came", async () => {
+        const runs = await inTheirSecondEpoch({ sleeps: true });
+        await stage.clock.set(noon + 20 * second);
+        expect(await claimAll(runs, { turn: 4 })).toMatchObject(each({ readyAt: noon + 10 * second }));
+        const others = await several(count);
+        expect(await claimAll(others)).toMatchObject(each({ readyAt: null }));
+      });
+
+      test("is handed the changes of its code that it met before its first record", async () => {
+        const runs = await several(count);
+        await claimAll(runs);
+        for (const run of runs)
+          await run.finish(stage.onlooker, {
+            token: "turn 1",
+            next: "ready",
+            patches: [{ path: "newer", position: 0 }],
+          });
+        const told = await claimAll(runs, { turn: 2 });
+        expect(told).toMatchObject(each({ position: 0, patches: [{ path: "newer", position: 0 }] }));
+      });
+
       test("is handed its mail, though its process has its history", async () => {
         const runs = await inTheirSecondEpoch();
         for (const run of runs) await run.signal(stage.onlooker, "go");
