@@ -118,6 +118,10 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
+    why: "Nothing differs from null: a run that has kept no signature has no other one.",
+    mutants: ["diagnose: r.signature is not null → true"],
+  },
+  {
     why: "The case before has taken what is equal.",
     mutants: ["count_fitting: )::integer < t.last_position → )::integer <= t.last_position"],
   },

@@ -47,7 +47,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
-  [/^diagnose$/, "postgres/diagnosis cli/doctor"],
+  [/^diagnose$/, "postgres/diagnosis-of-deployments postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses races/setbacks"],
   [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/statuses postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
