@@ -174,6 +174,7 @@ export const ofOthers: readonly Explanation[] = [
       "answer_callback: p ? 'keyId' → true",
       "read_callback: p ? 'keyId' → true",
       "hold_values: p ? 'keyId' → true",
+      "export_run: p ? 'keyId' → true",
     ],
   },
   {

@@ -38,6 +38,47 @@ export const ofVerbs: readonly Explanation[] = [
     mutants: ["begin_epoch: s.epoch + 1)) → s.epoch ))"],
   },
   {
+    why: "Whoever ends a run has locked it with all that it waits for (lock_families): these locks are taken a second time.",
+    mutants: [
+      "end_run: order by b.path, b.occurrence → order by b.path desc, b.occurrence desc",
+      "end_run: for update → nothing",
+    ],
+  },
+  {
+    why: "A retry that is taken back puts back the rows of its own run, and of what nobody had taken nothing has been taken since.",
+    mutants: ["describe_before: g.run_id = run → true", "describe_before: g.position is not null → true"],
+  },
+  {
+    why: "No run has no id, so nothing is found and locked.",
+    mutants: ["families_of: f.run is not null → true"],
+  },
+  {
+    why: "Nothing is more than nothing: whoever names no position begins before the first record.",
+    mutants: ["export_run: coalesce((p->>'after')::integer, 0) → coalesce((p->>'after')::integer)"],
+  },
+  {
+    why: "Once a run owes undos it has no timeout, and no cancel can be asked for.",
+    mutants: ["ends_in_time: t.ending_position is not null → false"],
+  },
+  {
+    why: "Costs time only: the walk leaps over ids that cannot fit, and each run that it meets is looked at for all that was asked for.",
+    mutants: [
+      "find_runs: least((p->>'createdBefore')::bigint, (p->>'endedBefore')::bigint) → greatest(…)",
+      "find_runs: v_created_before < v_now → true",
+      "find_runs: ; if v_created_before < v_now then v_start → ; if v_created_before <= v_now then v_start",
+      "find_runs: ; if v_run >= v_start and v_run → ; if v_run > v_start and v_run",
+      "find_runs: v_start and v_run < v_newest then close → v_start and v_run <= v_newest then close",
+    ],
+  },
+  {
+    why: "The cursor holds the runs of that parent alone.",
+    mutants: ["find_runs: (not p ? 'parent' or r.parent_run_id = (p->>'parent')::uuid) → true"],
+  },
+  {
+    why: "Nothing in, nothing out: no tags and an object of none are the same to what follows.",
+    mutants: ["find_runs: coalesce(p->'tags', '{}') → coalesce(p->'tags')"],
+  },
+  {
     why: "Nothing that was added to null is null, which counts as no shift.",
     mutants: ["begin_epoch: coalesce(s.ended_at, v_now) → coalesce(s.ended_at)"],
   },

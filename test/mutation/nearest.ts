@@ -34,12 +34,13 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
-    "races/undos engine/undos races/losers races/cancels races/cleanups postgres/timelines engine/at-most-once-endings",
+    "races/undos races/losers engine/undos races/cancels races/cleanups postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/children engine/children",
+    "races/children races/families engine/children",
   ],
+  [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers)$/,
@@ -49,7 +50,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
   [/^diagnose$/, "postgres/diagnosis-of-deployments postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses races/setbacks"],
-  [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/statuses postgres/listing postgres/keys"],
+  [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/filters postgres/statuses postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
   [/^describe$/, "postgres/views races/bare-calls races/stored-values client http/runs"],
   [
@@ -132,7 +133,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
-    "races/cleanups races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart engine/steps-between-attempts",
+    "races/cleanups races/families races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart engine/steps-between-attempts",
   ],
   [
     /^in_stretches$/,
@@ -154,7 +155,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
-    "races/deferred races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
+    "races/deferred races/undos-stops races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
   [
     /^(count_fitting|page_budget|read_page|read_records)$/,

@@ -1,5 +1,6 @@
 /** What a decision to carry out runs at an address, or at one more of them, writes and leaves alone. */
 import { expect, test } from "vitest";
+import { aStart } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";
 import { describeEachPostgres } from "./database.ts";
 
@@ -55,6 +56,15 @@ describeEachPostgres(
       expect(await environments()).toMatchObject([{ others: [] }]);
       await adopt();
       expect(await adopt(address)).toEqual({ outcome: "adopted" });
+    });
+
+    test("one more address has calls from there carried out, and none from a third one", async () => {
+      await adopt();
+      await adopt({ endpoint: "db/pool", isAddress: true });
+      const start = (endpoint: string) => stage.onlooker.call("start_run", { ...aStart(), ...main, endpoint });
+      for (const endpoint of ["db/main", "db/pool"])
+        expect(await start(endpoint)).toMatchObject({ outcome: "started" });
+      await expect(start("db/third")).rejects.toMatchObject({ code: "LO010" });
     });
 
     test("one more address adds it once, and has each deployment look at everything", async () => {

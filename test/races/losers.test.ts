@@ -52,6 +52,32 @@ describeSomePostgres(
         expect(await run.state()).toMatchObject({ isReady: false, lastPosition: 3 });
       });
 
+      test("leaves an attempt if its lease has lapsed, after those that failed, and so does no branch of another run", async () => {
+        const [run, stranger] = [await aFanOut(stage, [winner, loser]), await aDecidedRace()];
+        await run.finishBranch(stage.onlooker, loser, { token: loser, attempt: failed });
+        await run.claimBranch(stage.onlooker, loser, { token: "again", turn: 2 });
+        await run.finishBranch(stage.onlooker, winner, { token: winner });
+        await run.claim(stage.onlooker, { token: "second", turn: 2 });
+        const released = [{ prefix: "race/", position: 1 }];
+        await run.finish(stage.onlooker, { token: "second", position: 1, released });
+        const bound =
+          "(run_id, path, occurrence, kind, demanded_after, ordinal, child_run_id, child_bond, is_released)";
+        await stage.onlooker.query(
+          `insert into layover.pending ${bound} values ($1, 'race/it', 1, 'child', 0, 9, gen_random_uuid(), 'cancelled', true)`,
+          [run.id],
+        );
+        await stage.clock.advance(2 * minute);
+        await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
+        await run.claim(stage.onlooker, { token: "third", turn: 3 });
+        expect(Object.keys(await run.pending())).toEqual(["race/it"]);
+        expect(Object.keys(await stranger.pending()).toSorted()).toEqual([loser, other]);
+        const attempts = "select path, number from layover.attempt where run_id = $1 order by number";
+        expect(await stage.look(attempts, [run.id])).toEqual([
+          { path: loser, number: 1 },
+          { path: loser, number: 2 },
+        ]);
+      });
+
       test("is told to whoever claims the run and knows of it, for as long as its lease stands", async () => {
         const run = await aDecidedRace();
         const claim = { token: "third", turn: 3, have: { epoch: 0, position: 1, rowsThrough: 1 } };

@@ -41,6 +41,7 @@ export interface Answers {
   resume_run: operations.OperationAnswer;
   cancel_run: operations.OperationAnswer;
   terminate_run: operations.OperationAnswer;
+  export_run: replays.ExportAnswer;
   operate_runs: operations.OperateRunsAnswer;
   delete_run: operations.OperationAnswer;
   upgrade_run: replays.UpgradeAnswer | verbs.Unknown;

@@ -1,0 +1,64 @@
+/** What ends a run locks its parent, and the runs that it asks to end: no other run. */
+import { randomUUID } from "node:crypto";
+import { beforeEach, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { aRecord, aRun, aRunAtWork, at, Run } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeSomePostgres(
+  "among families",
+  (database) => {
+    const stage = stageOn(database);
+    const aFamily = async () => {
+      const parent = await aRunAtWork(stage);
+      const child = {
+        ...at("it"),
+        runId: randomUUID(),
+        workflow: "flow",
+        version: 1,
+        input: "0{}",
+        isBound: true,
+      } as const;
+      await parent.finish(stage.onlooker, { token: "first", children: [{ ...child, demandedAfter: 0, ordinal: 1 }] });
+      return { parent, child: new Run(stage, child.runId) };
+    };
+    const hold = ({ id }: Run) => stage.hold("select from layover.run_state where run_id = $1 for update", [id]);
+
+    beforeEach(async () => {
+      await stage.onlooker.query("set statement_timeout = '5s'");
+    });
+
+    test("the cancel of a run waits for no other family, and not for the runs that this one has invoked", async () => {
+      const [one, other] = [await aFamily(), await aFamily()];
+      for (const run of [other.parent, other.child, one.child]) await hold(run);
+      expect(await one.parent.operate(stage.onlooker, "cancel")).toMatchObject({ outcome: "cancelling" });
+      expect(await (await aRun(stage)).operate(stage.onlooker, "cancel")).toMatchObject({ outcome: "cancelling" });
+    });
+
+    test.each([
+      ["has not come in time, for the undos that may follow", undefined, [{ isReleased: true }]],
+      ["has come", "0null", []],
+    ])("the wait for an end stays where that %s", async (_, value, waits) => {
+      const { parent, child } = await aFamily();
+      if (value === undefined) await parent.signal(stage.onlooker, "go");
+      else {
+        await child.claim(stage.onlooker, { token: "child" });
+        await child.finish(stage.onlooker, { token: "child", next: "completed", value });
+      }
+      await stage.onlooker.query("update layover.run_state set ready_at = 'epoch' where run_id = $1", [parent.id]);
+      await parent.claim(stage.onlooker, { token: "second", turn: 2 });
+      const { value: _none, ...record } = aRecord("child", "it");
+      const records = [{ ...record, ...(value !== undefined && { value }) }];
+      await parent.finish(stage.onlooker, { token: "second", records });
+      expect(Object.values(await parent.pending())).toMatchObject(waits);
+    });
+
+    test("the termination of a run waits for no other family, nor for a run that has ended before", async () => {
+      const [one, other] = [await aFamily(), await aFamily()];
+      await one.child.operate(stage.onlooker, "terminate");
+      for (const run of [other.parent, other.child, one.child]) await hold(run);
+      expect(await one.parent.operate(stage.onlooker, "terminate")).toMatchObject({ outcome: "terminated" });
+    });
+  },
+  { perTest: true },
+);
