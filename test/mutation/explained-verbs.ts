@@ -79,6 +79,10 @@ export const ofVerbs: readonly Explanation[] = [
     mutants: ["find_runs: coalesce(p->'tags', '{}') → coalesce(p->'tags')"],
   },
   {
+    why: "Costs time only: an attempt that failed frees no slot, so nobody is taken from the queue.",
+    mutants: ["finish_branch: v_is_recorded → true (3)"],
+  },
+  {
     why: "Nothing that was added to null is null, which counts as no shift.",
     mutants: ["begin_epoch: coalesce(s.ended_at, v_now) → coalesce(s.ended_at)"],
   },

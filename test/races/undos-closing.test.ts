@@ -129,6 +129,25 @@ describeSomePostgres(
         expect(await claim(run, 4)).toMatchObject({ ...claimed, attempted: [] });
       });
 
+      test("sends for the run, whoever is at work elsewhere, and whose lease ends at this moment", async () => {
+        const [other, run] = [await atWork("b"), await atWork("b", "c")];
+        await closesBy(run, second)(stage.onlooker);
+        await stage.clock.set(noon + minute / 2);
+        for (const one of [run, other]) await one.renew(stage.onlooker, "b", { path: "b" });
+        await stage.clock.set(noon + minute); // the lease of `c` ends
+        expect(await finish(run, "b")(stage.onlooker)).toMatchObject({ outcome: "finished", continues: 3 });
+      });
+
+      test("that is in a cleanup is waited for by the one before it", async () => {
+        const run = await atWork("b", "c");
+        await closesBy(run, second)(stage.onlooker);
+        await stage.onlooker.query("update layover.pending set is_shielded = true where run_id = $1 and path = 'c'", [
+          run.id,
+        ]);
+        expect(await finish(run, "b")(stage.onlooker)).toMatchObject({ outcome: "finished", continues: null });
+        expect(await finish(run, "c")(stage.onlooker)).toMatchObject({ outcome: "finished", continues: 3 });
+      });
+
       test("whose attempt failed, and that it waited for: the run goes on at once, and knows of the attempt", async () => {
         const run = await atWork("b");
         const fail = (session: Session) => run.finishBranch(session, "b", { token: "b", attempt: failed });
