@@ -30,6 +30,10 @@ export const ofFinishes: readonly Explanation[] = [
     ],
   },
   {
+    why: "A branch that is recorded is claimed no more.",
+    mutants: ["finish_branches: , claims = 0 → nothing", "finish_branches: , beginnings = 0 → nothing"],
+  },
+  {
     why: "Costs time only: the set raises, and is done again item by item.",
     mutants: [
       "finish_runs: layover.may_run(t, v_now) → false",

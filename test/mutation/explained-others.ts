@@ -281,6 +281,7 @@ export const ofOthers: readonly Explanation[] = [
     mutants: [
       "ready_freed: , ready_at = 'epoch' → nothing",
       "ready_queued: , ready_at = ready_queued.ready_at → nothing",
+      "finish_branches: , ready_at = 'epoch' → nothing",
     ],
   },
   {

@@ -105,7 +105,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/branch-claims-told races/run-claims-told races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
+    "races/branch-claims-told races/run-claims-told races/undos-closing races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,

@@ -129,23 +129,41 @@ describeSomePostgres(
         expect(await claim(run, 4)).toMatchObject({ ...claimed, attempted: [] });
       });
 
-      test("sends for the run, whoever is at work elsewhere, and whose lease ends at this moment", async () => {
-        const [other, run] = [await atWork("b"), await atWork("b", "c")];
-        await closesBy(run, second)(stage.onlooker);
-        await stage.clock.set(noon + minute / 2);
-        for (const one of [run, other]) await one.renew(stage.onlooker, "b", { path: "b" });
-        await stage.clock.set(noon + minute); // the lease of `c` ends
-        expect(await finish(run, "b")(stage.onlooker)).toMatchObject({ outcome: "finished", continues: 3 });
-      });
+      const finishAll = (run: Run, paths: readonly string[]) =>
+        callOf("finish_turns", ...paths.map((path) => run.toFinishBranch(path, { token: path })))(stage.onlooker);
+      const sent = { outcome: "finished", continues: 3 };
 
-      test("that is in a cleanup is waited for by the one before it", async () => {
-        const run = await atWork("b", "c");
+      test.each([
+        ["alone", ["b"], [sent]],
+        ["in a set", ["b", "c"], [{ continues: null }, sent]],
+        ["in a set with one whose lease is over as well", ["b", "d"], [sent, sent]],
+      ])(
+        "%s sends for the run, whoever is at work elsewhere, and whose lease ends at this moment",
+        async (_, paths, told) => {
+          const [other, run] = [await atWork("of another"), await atWork("b", "c", "d", "e")];
+          await closesBy(run, second)(stage.onlooker);
+          if (!paths.includes("c")) await finish(run, "c")(stage.onlooker);
+          await stage.clock.set(noon + minute / 2);
+          await other.renew(stage.onlooker, "of another", { path: "of another" });
+          for (const path of ["b", ...paths.filter((each) => each === "c")])
+            await run.renew(stage.onlooker, path, { path });
+          await stage.clock.set(noon + minute); // the leases of `d` and `e` end
+          expect(await finishAll(run, paths)).toMatchObject(told);
+        },
+      );
+
+      test.each([
+        ["alone", ["b"]],
+        ["in a set", ["b", "d"]],
+      ])("%s waits for one that is in a cleanup", async (_, paths) => {
+        const run = await atWork("b", "c", "d");
         await closesBy(run, second)(stage.onlooker);
+        if (!paths.includes("d")) await finish(run, "d")(stage.onlooker);
         await stage.onlooker.query("update layover.pending set is_shielded = true where run_id = $1 and path = 'c'", [
           run.id,
         ]);
-        expect(await finish(run, "b")(stage.onlooker)).toMatchObject({ outcome: "finished", continues: null });
-        expect(await finish(run, "c")(stage.onlooker)).toMatchObject({ outcome: "finished", continues: 3 });
+        expect(await finishAll(run, paths)).toMatchObject(paths.map(() => ({ outcome: "finished", continues: null })));
+        expect(await finish(run, "c")(stage.onlooker)).toMatchObject(sent);
       });
 
       test("whose attempt failed, and that it waited for: the run goes on at once, and knows of the attempt", async () => {
