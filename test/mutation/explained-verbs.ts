@@ -83,6 +83,12 @@ export const ofVerbs: readonly Explanation[] = [
     mutants: ["finish_branch: v_is_recorded → true (3)"],
   },
   {
+    why: "No rules at all and an object of none are the same to what follows.",
+    mutants: [
+      "find_retention: coalesce(jsonb_object_agg(q.workflow, q.keeps), '{}') → coalesce(jsonb_object_agg(q.workflow, q.keeps))",
+    ],
+  },
+  {
     why: "Nothing that was added to null is null, which counts as no shift.",
     mutants: ["begin_epoch: coalesce(s.ended_at, v_now) → coalesce(s.ended_at)"],
   },

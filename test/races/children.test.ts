@@ -68,6 +68,14 @@ describeSomePostgres("a run that another one waits for", (database) => {
     expect(await stage.look("select id from layover.run where parent_run_id = $1", [ids.parent])).toHaveLength(2);
   });
 
+  test("is not started where another run has its id, and the record of that names this id", async () => {
+    const other = await aRunAtWork(stage, { runId: ids.other });
+    const parent = await aRunAtWork(stage, { runId: ids.parent });
+    await parent.finish(stage.onlooker, { token: "first", children: [aChild(other.id, "a")] });
+    const [record] = await stage.look("select is_failure, value from layover.record where run_id = $1", [ids.parent]);
+    expect(record).toMatchObject({ is_failure: true, value: expect.stringContaining(`the id \\"${other.id}\\"`) });
+  });
+
   test("is the last one where its parent has started 10,000, and the next one is recorded as refused", async () => {
     const parent = await aRunAtWork(stage, { runId: ids.parent });
     await stage.onlooker.query("update layover.run_state set children = 9999 where run_id = $1", [ids.parent]);

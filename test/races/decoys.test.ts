@@ -218,7 +218,7 @@ describeSomePostgres("beside decoys", (database) => {
   test("a retry is refused for its own children that have failed, and are not in what is kept", async () => {
     const parentOf = async (kept: string, last: string) => {
       const run = await aRunAtWork(stage);
-      const ids = Array.from({ length: 4 }, () => randomUUID())
+      const ids = Array.from({ length: 5 }, () => randomUUID())
         .toSorted()
         .toReversed();
       const children = ids.map((runId, index) => {
@@ -232,6 +232,8 @@ describeSomePostgres("beside decoys", (database) => {
         const next = index === 3 ? "completed" : "failed";
         await child.finish(stage.onlooker, { token: id, next, value: "0{}" });
       }
+      // The last one was started alone, in truth.
+      await stage.look("update layover.run_state set has_parent = false where run_id = $1 returning run_id", [ids[4]]);
       await run.claim(stage.onlooker, { token: "second", turn: 2 });
       const records = [
         ...[aRecord("child", kept, { isFailure: true }), aRecord("step", "part 1")],

@@ -73,15 +73,16 @@ describeSomePostgres(
 
     test("as long as the build asks for that each deployment has deployed last, also where it is silent since", async () => {
       const run = await aRunThatEnded("completed");
-      const note = (deploymentName: string, deployment: string, completed: number) =>
+      const note = (deploymentName: string, deployment: string, completed: number, namespace = "default") =>
         stage.onlooker.call("note_deployment", {
-          ...{ ...terms, deploymentName, deployment, note: "deployed" },
+          ...{ ...terms, namespace, deploymentName, deployment, note: "deployed" },
           ...{ versions: { flow: [1] }, ...rule(completed) },
         });
       expect(await note("one", "old", 9 * day)).toMatchObject({ outcome: "noted" });
       await stage.clock.advance(1);
       await note("one", "new", 3 * day);
       await note("other", "its", 2 * day);
+      await note("elsewhere", "its", 9 * day, "shop");
       await stage.clock.set(noon + 3 * day - 1);
       expect(await prune({ ...days(1), ...rule(0) })).toMatchObject({ pruned: 0 });
       await stage.clock.set(noon + 3 * day);

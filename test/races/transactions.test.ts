@@ -1,4 +1,5 @@
 /** The transaction of a step, and what comes at the same time: what its body wrote and its record are both there, or neither is. */
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRecord, aRunAtWork, minute, noon, type Run, terms } from "./runs.ts";
@@ -67,6 +68,22 @@ describeSomePostgres(
         const call = { ...terms, turn: subject.turn(run), notAfter: noon + 10 * minute };
         return await session.call("finish_once", call);
       };
+      test("is ended with its session once its alarms may have rung in vain", async () => {
+        const run = await arrange();
+        const session = await stage.session("slow");
+        await session.begin();
+        await carryOut(run, session);
+        const [row] = await session.query("select current_setting('idle_in_transaction_session_timeout') as limit");
+        expect(row).toEqual({ limit: "10min" });
+        await session.rollback();
+      });
+
+      test("is refused where it is armed in a process that is not listed", async () => {
+        const run = await arrange();
+        const call = { ...terms, turn: subject.turn(run), notAfter: noon + minute, rings: [randomUUID()] };
+        await expect(stage.onlooker.call("finish_once", call)).rejects.toMatchObject({ code: "LO011" });
+      });
+
       /** The whole transaction, as a driver carries it out. Answers the code of the error that rolled it back. */
       const transact = async (run: Run, session: Session): Promise<unknown> => {
         await session.begin();
