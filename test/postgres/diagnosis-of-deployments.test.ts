@@ -94,7 +94,7 @@ describeEachPostgres(
     });
 
     describe("where there are more than a thousand runs", () => {
-      /** The oldest is half undone, the next one is of another contract; the newest is over, and the one before of a rare workflow. */
+      /** The oldest is half undone, the next one is of another contract; the newest two are of a rare workflow, and the last one is over. */
       const manyRuns = async () => {
         await stage.onlooker.call("note_deployment", {
           ...{
@@ -109,7 +109,7 @@ describeEachPostgres(
         await stage.look(`with run as (
             insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at, signature)
               select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, case when n = 1003 then 'shop' else 'default' end,
-                  case when n in (1, 1003) then 'mail 1' when n = 1001 then 'rare' else 'mail ' || n % 100 end,
+                  case when n in (1, 1003) then 'mail 1' when n in (1001, 1002) then 'rare' else 'mail ' || n % 100 end,
                   1, '0{}', true, layover.now(), case when n in (1, 1003) then 'old' end
                 from generate_series(0, 1003) as n
               returning id, namespace)
