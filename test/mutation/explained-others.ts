@@ -267,7 +267,6 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "What has just lost its lease goes with the next claim of its run (refresh_pending); until then it may record, as what is late may.",
     mutants: [
-      "drop_rows: b.leased_until <= v_now, true → b.leased_until < v_now, true",
       "drop_rows: exists (select from unnest(prefixes) as x (prefix) where starts_with(b.path, x.prefix)) → true",
       "drop_rows: starts_with(b.path, x.prefix) → true",
     ],

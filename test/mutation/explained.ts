@@ -82,7 +82,6 @@ export const explained: readonly Explanation[] = [
       "finish_runs: i.claim_token is not null → true (2)",
       "finish_runs: i.claim_token is not null → false (2)",
       "finish_runs: layover.may_be_due(t) → true",
-      "finish_branches: layover.may_be_due(t) → true (2)",
     ],
   },
   {
@@ -148,16 +147,12 @@ export const explained: readonly Explanation[] = [
     mutants: ["claim_branch: branch.token is null → true"],
   },
   {
-    why: "What is recorded has no instant at which it is ready.",
-    mutants: ["claim_branches: b.position is null → true"],
-  },
-  {
     why: "A run without pending rows that was ready stays so until its turn is over, and every pending row comes with a finish, which ends the turn.",
     mutants: ["claim_runs: (cardinality(turns) = 1 or not t.has_pending) → true"],
   },
   {
     why: "A run at work was ready, but for one that was blocked and is tried again: a dispatch too many, which is told that it is busy.",
-    mutants: ["answer_callback: s.status = 'parked' → true", "send_signal: s.status = 'parked' → true"],
+    mutants: ["send_signal: s.status = 'parked' → true"],
   },
   {
     why: "A place belongs to one kind: names are counted over all kinds.",

@@ -109,11 +109,13 @@ describeSomePostgres(
       const recorded = (kind: "child" | "step", path: string, from: number, occurrence = 1) =>
         aRecord(kind, path, { occurrence, at: from + 15 * second });
       const [stranger, run] = [await aRun(stage), await aRun(stage)];
-      for (const one of [stranger, run])
-        await live(one, { records: [recorded("step", "c", noon), recorded("child", "it", noon)] });
       const from = noon + 60 * second;
-      await stage.clock.set(from);
-      await restart(run);
+      for (const one of [stranger, run]) {
+        await live(one, { records: [recorded("step", "c", noon), recorded("child", "it", noon)] });
+        await stage.clock.set(from);
+        await restart(one);
+      }
+      await live(stranger, { from, turn: 4, records: [recorded("step", "c", from), recorded("child", "it", from)] });
       const places = [at("it"), at("other"), { path: "it", occurrence: 2 }];
       const children = places.map((place, index) =>
         invoked({ ...place, runId: idOf(index + 1), ordinal: index + 1, demandedAfter: 1 }),
