@@ -16,6 +16,9 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
     mutants: [
+      "finish_once: b.run_id = v_run → true",
+      "finish_once: b.path = f->>'path' → true",
+      "finish_once: b.occurrence = (f->>'occurrence')::integer → true",
       "spare_loss: t.run_id = run → true",
       "spare_loss: b.run_id = run → true",
       "spare_loss: b.path = spare_loss.path → true",
@@ -88,19 +91,6 @@ export const ofOthers: readonly Explanation[] = [
       "list_due: t.has_pending → true",
       "diagnose: t.has_pending → true",
       "claim_environment: not found → true",
-    ],
-  },
-  {
-    why: "Costs time only: what is asked first says whether the function behind it has anything to do, which asks for it again.",
-    mutants: [
-      "claim_turns: current_setting('transaction_isolation') <> 'read committed' → true",
-      "claim_turns: p->'turns' @> '[{\"turn\": 1}]' → true",
-      "claim_turns: exists (select from layover.kept_signal u where u.namespace = p->>'namespace') → true",
-      "claim_turns: u.namespace = p->>'namespace' → true",
-      "claim_turns: v_left > 0 → true",
-      "claim_turns: ; if v_left > 0 then p → ; if v_left >= 0 then p",
-      "claim_turns: layover.is_too_late(p) → true",
-      "claim_environment: v_identity is null → true",
     ],
   },
   {

@@ -89,6 +89,13 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
+    why: "finish_turn asks for it again, and whatever it answers but `finished` raises.",
+    mutants: [
+      "finish_once: t.namespace = p->>'namespace' → true",
+      "finish_once: t.last_position = (f->>'position')::integer → true",
+    ],
+  },
+  {
     why: "Nothing that was added to null is null, which counts as no shift.",
     mutants: ["begin_epoch: coalesce(s.ended_at, v_now) → coalesce(s.ended_at)"],
   },

@@ -37,6 +37,19 @@ export const explained: readonly Explanation[] = [
     ],
   },
   {
+    why: "Costs time only: what is asked first says whether the function behind it has anything to do, which asks for it again.",
+    mutants: [
+      "claim_turns: current_setting('transaction_isolation') <> 'read committed' → true",
+      "claim_turns: p->'turns' @> '[{\"turn\": 1}]' → true",
+      "claim_turns: exists (select from layover.kept_signal u where u.namespace = p->>'namespace') → true",
+      "claim_turns: u.namespace = p->>'namespace' → true",
+      "claim_turns: v_left > 0 → true",
+      "claim_turns: ; if v_left > 0 then p → ; if v_left >= 0 then p",
+      "claim_turns: layover.is_too_late(p) → true",
+      "claim_environment: v_identity is null → true",
+    ],
+  },
+  {
     why: "Costs time only: reclaim_run knows all that claim_runs does for one run, and answers a token that stands alike.",
     mutants: [
       "claim_turn: found → false",

@@ -78,6 +78,29 @@ describeSomePostgres(
         await session.rollback();
       });
 
+      test("leaves other runs where their handlers have seen their histories", async () => {
+        const [run, other] = [await arrange(), await subject.begin()];
+        await stage.onlooker.query("update layover.run_state set handed_position = 7 where run_id = $1", [other.id]);
+        await carryOut(run, stage.onlooker);
+        const seen = "select handed_position from layover.run_state where run_id = $1";
+        expect(await stage.look(seen, [other.id])).toEqual([{ handed_position: 7 }]);
+      });
+
+      test("waits for no lock of another run", async () => {
+        const [run, other] = [await arrange(), await subject.begin()];
+        await stage.hold("select from layover.run_state where run_id = $1 for update", [other.id]);
+        await stage.onlooker.query("set statement_timeout = '5s'");
+        expect(await carryOut(run, stage.onlooker)).toMatchObject({ outcome: "finished" });
+      });
+
+      test("is refused where it would not see what others commit meanwhile", async () => {
+        const run = await arrange();
+        const session = await stage.session("blind");
+        await session.begin("repeatable read");
+        await expect(carryOut(run, session)).rejects.toMatchObject({ code: "LO001" });
+        await session.rollback();
+      });
+
       test("is refused where it is armed in a process that is not listed", async () => {
         const run = await arrange();
         const call = { ...terms, turn: subject.turn(run), notAfter: noon + minute, rings: [randomUUID()] };
