@@ -1,19 +1,14 @@
-/** What the doctor is told of runs that deployments have refused, of the deployments themselves and of paused workflows. */
+/** The diagnosis names runs that deployments have refused, the deployments that are alive, and workflows that are paused. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { makeCalls } from "../../src/postgres/calls.ts";
-import { aRun, minute, noon, type Run, second, soon, terms } from "../races/runs.ts";
-import { stageOn } from "../races/stage.ts";
+import { aRun, minute, noon, second, soon, terms } from "../races/runs.ts";
 import { describeEachPostgres } from "./database.ts";
+import { diagnosing } from "./diagnosing.ts";
 
 describeEachPostgres(
   "the diagnosis of deployments",
   (database) => {
-    const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });
-    const diagnose = async (namespace = "default") =>
-      await makeCalls({ query: database.query, namespace, alarm: async () => {} }).diagnose();
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { stage, diagnose, set } = diagnosing(database);
     const refusedFor = (ms: number, ...deployments: readonly string[]) => {
       const refusals = deployments.map((name) => [name, { at: noon - ms, why: `${name} knows no such step` }]);
       return `refused_by = '${JSON.stringify(Object.fromEntries(refusals))}'`;

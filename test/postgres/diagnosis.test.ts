@@ -1,20 +1,15 @@
 /** What the doctor is told of a namespace: which runs do not get on, by what keeps them, and whose database this is. */
 import { describe, expect, test } from "vitest";
-import { makeCalls } from "../../src/postgres/calls.ts";
 import { aFanOut, aMap, aRun, aRunAtWork, aStart, minute, noon, Run, second, terms } from "../races/runs.ts";
-import { stageOn } from "../races/stage.ts";
 import { describeEachPostgres } from "./database.ts";
+import { diagnosing } from "./diagnosing.ts";
 
 const hour = 60 * minute;
 
 describeEachPostgres(
   "the diagnosis",
   (database) => {
-    const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });
-    const diagnose = async (namespace = "default") =>
-      await makeCalls({ query: database.query, namespace, alarm: async () => {} }).diagnose();
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { stage, diagnose, set } = diagnosing(database);
     const setBranch = (run: Run, path: string, assignments: string) =>
       stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1 and path = $2`, [run.id, path]);
     const aRunOf = async (workflow: string, version = 1) => {

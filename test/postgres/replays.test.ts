@@ -1,4 +1,4 @@
-/** What a replay of a run is handed: of its newest epoch, and of no other run; and of the rest as much as fits. */
+/** A replay is handed the records of the newest epoch of its run, a page at a time, and nothing of another run. */
 import { randomUUID } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { aParkedRun, aRun, aWaitFor, branches, noon, type Run, second } from "../races/runs.ts";
@@ -11,7 +11,7 @@ describeSomePostgres(
     const stage = stageOn(database);
     let session: Session | undefined;
 
-    /** Nothing of what a test writes stays. */
+    /** A session of its own: each read is a transaction that is rolled back. */
     beforeEach(async () => {
       session = await stage.session("changed");
     });

@@ -1,4 +1,4 @@
-/** What is told of a run that is looked at: of one that goes on, and of one that is over. */
+/** A run that is looked at shows its mail, its troubles and when it is ready; once it is over, it shows none of its troubles. */
 import { describe, expect, test } from "vitest";
 import { aParkedRun, aRun, aWaitFor, branches, noon, type Run, second } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";

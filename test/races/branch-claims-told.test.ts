@@ -1,4 +1,4 @@
-/** What the claim of a branch is told, and what it writes down: alone, and in a set. */
+/** The claim of a branch is answered and written down alike, whether it comes alone or in a set. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
@@ -26,7 +26,7 @@ interface Have {
 describeSomePostgres("a branch", (database) => {
   const stage = stageOn(database);
 
-  /** In its second epoch: it has recorded a step, has met a change of its code, and waits for two branches. */
+  /** A run in its second epoch that has recorded a step, has met a change of its code, and waits for two branches. */
   const aRunInItsSecondEpoch = async () => {
     const run = await aRunAtWork(stage, { encodedInput: '0"first"' });
     await run.finish(stage.onlooker, { token: "first", next: "completed", value: "0null" });

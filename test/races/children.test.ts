@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type * as wire from "../../src/postgres/wire.ts";
 import type { OperateRunsAnswer } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRecord, aRunAtWork, at, noon, Run, second, soon, terms, tokenOf } from "./runs.ts";
+import { aChild } from "./invoking.ts";
+import { aRecord, aRunAtWork, noon, Run, second, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, type Stage, stageOn } from "./stage.ts";
 
 /** New ids in a known order: early, parent, other, one, two. */
@@ -19,18 +20,7 @@ beforeEach(() => {
   ids = freshIds();
 });
 
-function aChild(runId: string, path: string, more: Partial<wire.NewChild> = {}): wire.NewChild {
-  return {
-    ...at(path),
-    demandedAfter: 0,
-    ordinal: 1,
-    runId,
-    workflow: "flow",
-    version: 1,
-    input: "0{}",
-    ...more,
-  };
-}
+const childOf = (runId: string, path: string, more: Partial<wire.NewChild> = {}) => aChild(path, { runId, ...more });
 
 /** A run that waits for these, each claimed with its path as the token. */
 async function aFamily(stage: Stage, children: readonly wire.NewChild[]) {
@@ -55,7 +45,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
   test("is there once though the finish that starts it comes twice", async () => {
     const parent = await aRunAtWork(stage, { runId: ids.parent });
     const finish = () =>
-      parent.finish(stage.onlooker, { token: "first", children: [aChild(ids.one, "a"), aChild(ids.two, "b")] });
+      parent.finish(stage.onlooker, { token: "first", children: [childOf(ids.one, "a"), childOf(ids.two, "b")] });
     const told = await finish();
     expect(told).toMatchObject({
       hasStarted: true,
@@ -71,7 +61,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
   test("is not started where another run has its id, and the record of that names this id", async () => {
     const other = await aRunAtWork(stage, { runId: ids.other });
     const parent = await aRunAtWork(stage, { runId: ids.parent });
-    await parent.finish(stage.onlooker, { token: "first", children: [aChild(other.id, "a")] });
+    await parent.finish(stage.onlooker, { token: "first", children: [childOf(other.id, "a")] });
     const [record] = await stage.look("select is_failure, value from layover.record where run_id = $1", [ids.parent]);
     expect(record).toMatchObject({ is_failure: true, value: expect.stringContaining(`the id \\"${other.id}\\"`) });
   });
@@ -79,7 +69,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
   test("is the last one where its parent has started 10,000, and the next one is recorded as refused", async () => {
     const parent = await aRunAtWork(stage, { runId: ids.parent });
     await stage.onlooker.query("update layover.run_state set children = 9999 where run_id = $1", [ids.parent]);
-    const children = [aChild(ids.one, "a"), aChild(ids.two, "b", { ordinal: 2 })];
+    const children = [childOf(ids.one, "a"), childOf(ids.two, "b", { ordinal: 2 })];
     await parent.finish(stage.onlooker, { token: "first", children });
     expect(await stage.look("select id from layover.run where parent_run_id = $1", [ids.parent])).toEqual([
       { id: ids.one },
@@ -93,7 +83,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
 
   test("counts anew in each history of its parent", async () => {
     const parent = await aRunAtWork(stage, { runId: ids.parent });
-    await parent.finish(stage.onlooker, { token: "first", children: [aChild(ids.one, "a"), aChild(ids.two, "b")] });
+    await parent.finish(stage.onlooker, { token: "first", children: [childOf(ids.one, "a"), childOf(ids.two, "b")] });
     expect(await stage.look("select children from layover.run_state where run_id = $1", [ids.parent])).toEqual([
       { children: 2 },
     ]);
@@ -111,7 +101,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
     const answer = await parent.finish(stage.onlooker, {
       token: "first",
       closes: ["go"],
-      children: [aChild(ids.one, "a")],
+      children: [childOf(ids.one, "a")],
     });
     expect(answer).toMatchObject({ outcome: "deferred" });
     expect(await stage.look("select id from layover.run where parent_run_id = $1", [ids.parent])).toEqual([]);
@@ -120,14 +110,14 @@ describeSomePostgres("a run that another one waits for", (database) => {
   test("is not started by a turn whose run is being cancelled", async () => {
     const parent = await aRunAtWork(stage, { runId: ids.parent });
     await parent.operate(stage.onlooker, "cancel");
-    const answer = await parent.finish(stage.onlooker, { token: "first", children: [aChild(ids.one, "a")] });
+    const answer = await parent.finish(stage.onlooker, { token: "first", children: [childOf(ids.one, "a")] });
     expect(answer).not.toHaveProperty("hasStarted");
     expect(await stage.look("select id from layover.run where parent_run_id = $1", [ids.parent])).toEqual([]);
     expect(await parent.state()).toMatchObject({ isReady: true });
   });
 
   test("tells its parent once though its last finish comes twice", async () => {
-    const { parent, runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+    const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a")]);
     const told = await ending(runs[0], "a")(stage.onlooker);
     expect(told).toMatchObject({ outcome: "finished", others: [{ runId: ids.parent, turn: 2 }] });
     expect(await ending(runs[0], "a")(stage.onlooker)).toEqual(told);
@@ -142,7 +132,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
   });
 
   test("and another one both reach the parent if they end at the same time", async () => {
-    const { parent, runs } = await aFamily(stage, [aChild(ids.one, "a"), aChild(ids.two, "b", { ordinal: 2 })]);
+    const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a"), childOf(ids.two, "b", { ordinal: 2 })]);
     await stage.collide({ first: ending(runs[0], "a"), second: ending(runs[1], "b") });
     expect(await ends(stage, parent)).toEqual([
       ["a", '0"a"'],
@@ -155,7 +145,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
       await stage.onlooker.query(
         "truncate layover.run, layover.run_state, layover.pending, layover.record, layover.operation",
       );
-      const { parent, runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+      const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a")]);
       const operate = (session: Session) => parent.operate(session, verb);
       const [first, second] = isFirst ? [operate, ending(runs[0], "a")] : [ending(runs[0], "a"), operate];
       await stage.collide<unknown, unknown>({ first, second });
@@ -165,7 +155,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
   });
 
   test("reaches a parent that parks at that time", async () => {
-    const { parent, runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+    const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a")]);
     await parent.signal(stage.onlooker, "address");
     await stage.onlooker.query("update layover.run_state set ready_at = 'epoch' where run_id = $1", [ids.parent]);
     await parent.claim(stage.onlooker, { turn: 2, token: "parks" });
@@ -177,7 +167,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
   });
 
   test("reaches a parent whose turn is under way, once that is finished", async () => {
-    const { parent, runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+    const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a")]);
     await stage.onlooker.query("update layover.run_state set ready_at = 'epoch' where run_id = $1", [ids.parent]);
     await parent.claim(stage.onlooker, { turn: 2, token: "parks" });
     expect(await ending(runs[0], "a")(stage.onlooker)).not.toHaveProperty("others.0");
@@ -185,7 +175,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
   });
 
   test("that ends after its parent's deadline does not make it ready", async () => {
-    const { parent, runs } = await aFamily(stage, [aChild(ids.one, "a", { until: noon - second })]);
+    const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a", { until: noon - second })]);
     await ending(runs[0], "a")(stage.onlooker);
     const { children } = (await parent.claim(stage.onlooker, { turn: 2, token: "second" })) as wire.ClaimedRun;
     expect(children?.ends).toMatchObject([{ endedAt: noon }]);
@@ -195,7 +185,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
     "that ended after its parent's deadline leaves no row, once that is recorded (bound: %s)",
     async (isBound) => {
       const more = isBound ? { isBound } : {};
-      const { parent, runs } = await aFamily(stage, [aChild(ids.one, "a", { until: noon - second, ...more })]);
+      const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a", { until: noon - second, ...more })]);
       await ending(runs[0], "a")(stage.onlooker);
       await parent.claim(stage.onlooker, { turn: 2, token: "second" });
       const { value: _, ...late } = aRecord("child", "a");
@@ -215,7 +205,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
     };
 
     test.each(Object.entries(doors))("%s locks the parent before the child, whose id is later", async (_, door) => {
-      const { runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+      const { runs } = await aFamily(stage, [childOf(ids.one, "a")]);
       let isChildFree: boolean | undefined;
       await stage.collide<unknown, unknown>({
         first: (session) => session.query("select from layover.run_state where run_id = $1 for update", [ids.parent]),
@@ -228,7 +218,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
     });
 
     test("a finish locks the child before the parent, whose id is later", async () => {
-      const { runs } = await aFamily(stage, [aChild(ids.early, "a")]);
+      const { runs } = await aFamily(stage, [childOf(ids.early, "a")]);
       let isParentFree: boolean | undefined;
       await stage.collide<unknown, unknown>({
         first: (session) => session.query("select from layover.run_state where run_id = $1 for update", [ids.early]),
@@ -241,7 +231,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
     });
 
     test("a finish of a run that closes locks the child that it asks to end before the parent, whose id is later", async () => {
-      const { parent } = await aFamily(stage, [aChild(ids.early, "a", { isBound: true })]);
+      const { parent } = await aFamily(stage, [childOf(ids.early, "a", { isBound: true })]);
       await parent.operate(stage.onlooker, "cancel");
       await parent.claim(stage.onlooker, { turn: 2, token: "closes" });
       let isParentFree: boolean | undefined;
@@ -261,7 +251,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
     });
 
     test("a call of several finishes locks the parent before a run between the two", async () => {
-      const { runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+      const { runs } = await aFamily(stage, [childOf(ids.one, "a")]);
       const other = await aRunAtWork(stage, { runId: ids.other });
       const turns = [
         other.toFinish({ token: "first", next: "ready" }),
@@ -283,7 +273,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
     test.each(["cancel", "terminate"] as const)(
       "a %s of many runs locks the parent before a run between the two, and tells its turn",
       async (verb) => {
-        const { runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+        const { runs } = await aFamily(stage, [childOf(ids.one, "a")]);
         const other = await aRunAtWork(stage, { runId: ids.other });
         await stage.onlooker.query("update layover.run set workflow = 'many' where id = any ($1)", [
           [ids.one, ids.other],
@@ -334,11 +324,11 @@ describeSomePostgres("a run that another one waits for", (database) => {
   });
 
   test("has a number above it and a number before it, and neither grows without end", async () => {
-    const { runs } = await aFamily(stage, [aChild(ids.one, "a")]);
+    const { runs } = await aFamily(stage, [childOf(ids.one, "a")]);
     const chain = (): Promise<unknown> => stage.look("select depth, chain from layover.run where id = $1", [ids.two]);
     await runs[0]?.finish(stage.onlooker, {
       token: "a",
-      children: [aChild(ids.two, "b", { isDetached: true })],
+      children: [childOf(ids.two, "b", { isDetached: true })],
       armed: [soon],
     });
     expect(await chain()).toEqual([{ depth: 0, chain: 2 }]);

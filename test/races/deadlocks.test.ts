@@ -1,8 +1,8 @@
 /** A deadlock fails a whole set, which its process sends again. Any other error of a set is looked for item by item. */
-import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRecord, aRunAtWork, at, type Run, terms } from "./runs.ts";
+import { aChild } from "./invoking.ts";
+import { aRecord, aRunAtWork, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const [deadlock, zeroDivide] = ["40P01", "22012"];
@@ -72,11 +72,10 @@ describeSomePostgres(
       );
       const [low, high] = [slots.at(0), slots.at(-1)];
       const runs = await twoAtWork();
-      const place = { ...at("it"), demandedAfter: 0, ordinal: 1, workflow: "flow", version: 1, input: "0{}" };
       const turns = [high, low].map((id, index) =>
         runs[index]?.toFinish({
           token: "first",
-          children: [{ ...place, runId: randomUUID(), id: String(id?.["id"]) }],
+          children: [aChild("it", { id: String(id?.["id"]) })],
         }),
       );
       const isFree = async (slot: unknown) =>

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { aChild } from "./invoking.ts";
 import { aRecord, aRunAtWork, at, aWaitFor, noon, Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -221,10 +222,7 @@ describeSomePostgres("beside decoys", (database) => {
       const ids = Array.from({ length: 5 }, () => randomUUID())
         .toSorted()
         .toReversed();
-      const children = ids.map((runId, index) => {
-        const place = { ...at(`part ${index}`), demandedAfter: 0, ordinal: index + 1 };
-        return { ...place, runId, workflow: "flow", version: 1, input: "0{}" };
-      });
+      const children = ids.map((runId, index) => aChild(`part ${index}`, { runId, ordinal: index + 1 }));
       await run.finish(stage.onlooker, { token: "first", children });
       for (const [index, id] of ids.entries()) {
         const child = new Run(stage, id);

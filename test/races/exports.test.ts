@@ -1,4 +1,4 @@
-/** Whoever takes a history elsewhere is written down, and nobody gets a part of it unseen. */
+/** An export is written down with its first page, and nobody gets a later page without that. */
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";

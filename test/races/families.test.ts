@@ -1,8 +1,8 @@
-/** What ends a run locks its parent, and the runs that it asks to end: no other run. */
-import { randomUUID } from "node:crypto";
+/** A call that ends a run locks that run, its parent, and the runs that it asks to end. It locks no other run. */
 import { beforeEach, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRecord, aRun, aRunAtWork, at, Run } from "./runs.ts";
+import { aChild } from "./invoking.ts";
+import { aRecord, aRun, aRunAtWork, Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -11,15 +11,8 @@ describeSomePostgres(
     const stage = stageOn(database);
     const aFamily = async () => {
       const parent = await aRunAtWork(stage);
-      const child = {
-        ...at("it"),
-        runId: randomUUID(),
-        workflow: "flow",
-        version: 1,
-        input: "0{}",
-        isBound: true,
-      } as const;
-      await parent.finish(stage.onlooker, { token: "first", children: [{ ...child, demandedAfter: 0, ordinal: 1 }] });
+      const child = aChild("it", { isBound: true });
+      await parent.finish(stage.onlooker, { token: "first", children: [child] });
       return { parent, child: new Run(stage, child.runId) };
     };
     const hold = ({ id }: Run) => stage.hold("select from layover.run_state where run_id = $1 for update", [id]);

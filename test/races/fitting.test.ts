@@ -14,7 +14,7 @@ describeSomePostgres(
     const stage = stageOn(database);
     let [session, run, stranger]: [Session?, Run?, Run?] = [];
 
-    /** Nothing of what a test writes stays. */
+    /** Each test writes in a transaction, which is rolled back at its end. */
     beforeEach(async () => {
       run = await aRun(stage, { encodedInput: input });
       stranger = await aRun(stage);

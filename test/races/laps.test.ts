@@ -1,8 +1,8 @@
 /** When the next history of a run begins that continues as new: at once, or later the more often it did so without waiting. */
-import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRecord, aRunAtWork, at, aWaitFor, noon, type Run, second, soon, terms } from "./runs.ts";
+import { aChild } from "./invoking.ts";
+import { aFanOut, aRecord, aRunAtWork, aWaitFor, noon, type Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("a run that continues as new", (database) => {
@@ -93,17 +93,8 @@ describeSomePostgres("a run that continues as new", (database) => {
 
   test("tells whom it has asked to end", async () => {
     const run = await aRunAtWork(stage);
-    const child = {
-      ...at("it"),
-      runId: randomUUID(),
-      workflow: "flow",
-      version: 1,
-      input: "0{}",
-      isBound: true,
-    } as const;
-    await run.finish(stage.onlooker, {
-      ...{ token: "first", children: [{ ...child, demandedAfter: 0, ordinal: 1 }], demands: [aWaitFor("go")] },
-    });
+    const child = aChild("it", { isBound: true });
+    await run.finish(stage.onlooker, { token: "first", children: [child], demands: [aWaitFor("go")] });
     await run.signal(stage.onlooker, "go");
     await run.claim(stage.onlooker, { token: "second", turn: 2 });
     expect(

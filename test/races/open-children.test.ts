@@ -3,20 +3,16 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type * as wire from "../../src/postgres/wire.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { aChild } from "./invoking.ts";
 import { aRecord, aRun, at, aWaitFor, noon, type Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
-
-const invoked = (more: Partial<wire.NewChild> = {}): wire.NewChild => ({
-  ...{ ...at("it"), demandedAfter: 0, ordinal: 1, runId: randomUUID(), workflow: "flow", version: 1, input: "0{}" },
-  ...more,
-});
 
 interface Life {
   /** Default: noon. */
   readonly from?: number;
   readonly turn?: number;
   readonly children?: readonly wire.NewChild[];
-  /** What its second turn records after the steps `a` and `b`. */
+  /** The records of its second turn that follow the steps `a` and `b`. Default: the step `c`. */
   readonly records?: readonly wire.NewRecord[];
   readonly fails?: boolean;
 }
@@ -76,7 +72,7 @@ describeSomePostgres(
       ["lost a race later", "cancel_requested_at = layover.now() - interval '4 seconds'", isOpen],
       ["was left by its parent's end", "cancel_requested_at = layover.now()", isOpen],
     ])("keep a cut away behind their start, and not before it: one that %s", async (_, assignments, outcome) => {
-      const [run, child] = [await aRun(stage), invoked()];
+      const [run, child] = [await aRun(stage), aChild("it")];
       await live(run, { children: [child] });
       await stage.look(`update layover.run_state set ${assignments} where run_id = $1`, [child.runId]);
       expect(await fork(run, "c")).toMatchObject(outcome);
@@ -84,7 +80,7 @@ describeSomePostgres(
     });
 
     test("keep a cut away from before their ends that are recorded, and from none behind them", async () => {
-      const [run, child] = [await aRun(stage), invoked()];
+      const [run, child] = [await aRun(stage), aChild("it")];
       const records = [
         aRecord("child", "it", { at: noon + 12 * second }),
         aRecord("step", "c", { at: noon + 15 * second }),
@@ -95,7 +91,7 @@ describeSomePostgres(
     });
 
     test("keep a cut away though what comes next was recorded in the instant in which the parent left them", async () => {
-      const [run, child] = [await aRun(stage), invoked()];
+      const [run, child] = [await aRun(stage), aChild("it")];
       const records = [aRecord("step", "c", { at: noon + 20 * second })];
       await live(run, { children: [child], records });
       await stage.look("update layover.run_state set cancel_requested_at = layover.now() where run_id = $1", [
@@ -118,7 +114,7 @@ describeSomePostgres(
       await live(stranger, { from, turn: 4, records: [recorded("step", "c", from), recorded("child", "it", from)] });
       const places = [at("it"), at("other"), { path: "it", occurrence: 2 }];
       const children = places.map((place, index) =>
-        invoked({ ...place, runId: idOf(index + 1), ordinal: index + 1, demandedAfter: 1 }),
+        aChild(place.path, { ...place, runId: idOf(index + 1), ordinal: index + 1, demandedAfter: 1 }),
       );
       const records = [recorded("step", "c", from), recorded("child", "other", from), recorded("child", "it", from, 2)];
       await live(run, { from, turn: 4, children, records });
@@ -131,8 +127,8 @@ describeSomePostgres(
 
     test("do not count where they were started alone, or by other runs", async () => {
       const [other, run] = [await aRun(stage), await aRun(stage)];
-      await live(other, { children: [invoked({ ...at("another"), runId: "00000000-0000-7000-8000-000000000001" })] });
-      await live(run, { children: [invoked({ isDetached: true })] });
+      await live(other, { children: [aChild("another", { runId: "00000000-0000-7000-8000-000000000001" })] });
+      await live(run, { children: [aChild("it", { isDetached: true })] });
       expect(await fork(run, "c")).toMatchObject(forked);
       expect(await fork(other, "c")).toMatchObject({ outcome: "child_open", path: "another" });
     });
@@ -142,19 +138,19 @@ describeSomePostgres(
 
       test("do not count after a restart, also where another one follows", async () => {
         const run = await aRun(stage);
-        await live(run, { children: [invoked()] });
+        await live(run, { children: [aChild("it")] });
         for (const [epoch, turn] of [4, 7].entries()) {
           const from = later + epoch * 60 * second;
           await stage.clock.set(from);
           await restart(run);
-          await live(run, { from, turn, children: epoch === 0 ? [invoked({ demandedAfter: 1 })] : [] });
+          await live(run, { from, turn, children: epoch === 0 ? [aChild("it", { demandedAfter: 1 })] : [] });
         }
         expect(await fork(run, "c")).toMatchObject(forked);
       });
 
       test("count after a retry, which keeps them", async () => {
         const run = await aRun(stage);
-        await live(run, { children: [invoked()], fails: true });
+        await live(run, { children: [aChild("it")], fails: true });
         await stage.clock.set(later);
         const retry = { runId: run.id, callId: randomUUID(), armed: [later + 60 * second] };
         expect(await stage.onlooker.call("retry_run", retry)).toMatchObject({ outcome: "retried", kept: 4 });
@@ -168,7 +164,7 @@ describeSomePostgres(
         await live(run, {});
         await stage.clock.set(later);
         await restart(run);
-        await live(run, { from: later, turn: 4, children: [invoked()] });
+        await live(run, { from: later, turn: 4, children: [aChild("it")] });
         expect(await fork(run, "c")).toMatchObject(isOpen);
       });
     });

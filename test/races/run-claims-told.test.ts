@@ -1,4 +1,4 @@
-/** What the claim of a run is told, and who gets it: alone, and in a set. */
+/** The claim of a run is granted and answered alike, whether it comes alone or in a set. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
@@ -15,7 +15,7 @@ interface Claim {
   readonly turn?: number;
   readonly have?: Have;
   readonly groupSize?: number;
-  /** Of the call. */
+  /** Further keys of the call itself. */
   readonly [key: string]: unknown;
 }
 
