@@ -11,7 +11,7 @@ export const ofValues: readonly Explanation[] = [
     mutants: ["share_value: on conflict do nothing → nothing", "share_values: on conflict do nothing → nothing"],
   },
   {
-    why: "Only forget_values locks several of these rows and waits, so any order will do if it is always the same one.",
+    why: "Of rows whose runs are gone only forget_values locks several and waits, so any order will do if it is always the same one.",
     mutants: ["forget_values: order by o.key, o.run_id → order by o.key desc, o.run_id desc"],
   },
   {

@@ -3,7 +3,7 @@ import type { Explanation } from "./explained.ts";
 
 export const ofVerbs: readonly Explanation[] = [
   {
-    why: "Costs time only: the first one is taken all the same.",
+    why: "Costs time only: the error names the first one all the same.",
     mutants: ["check_filter: limit 1 → nothing", "find_open_child: limit 1 → nothing"],
   },
   {
@@ -49,11 +49,11 @@ export const ofVerbs: readonly Explanation[] = [
     mutants: ["describe_before: g.run_id = run → true", "describe_before: g.position is not null → true"],
   },
   {
-    why: "No run has no id, so nothing is found and locked.",
+    why: "A run that nobody knows has no id, so no row is found and locked.",
     mutants: ["families_of: f.run is not null → true"],
   },
   {
-    why: "Nothing is more than nothing: whoever names no position begins before the first record.",
+    why: "Null is not more than 0: a call that names no position asks for the first page all the same.",
     mutants: ["export_run: coalesce((p->>'after')::integer, 0) → coalesce((p->>'after')::integer)"],
   },
   {
@@ -96,7 +96,7 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
-    why: "Nothing that was added to null is null, which counts as no shift.",
+    why: "A difference to null is null, and cut_segments counts that as no shift.",
     mutants: ["begin_epoch: coalesce(s.ended_at, v_now) → coalesce(s.ended_at)"],
   },
   {
