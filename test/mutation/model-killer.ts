@@ -20,7 +20,7 @@ const queryCanceled = "57014";
 const seed = 20_261_120;
 /** How many sequences are enough to kill nearly all that the model kills at all, if each calls the mutant's function. */
 const few = 60;
-/** Among so many it looks for them. Each takes some 50 ms, once. */
+/** How many sequences it looks at to find those few. Each takes some 50 ms, once. */
 const mostMeasured = 240;
 
 export class ModelKiller {
