@@ -6,11 +6,13 @@ import {
   aParkedRun,
   aRecord,
   aRunAtWork,
+  at,
   aWaitFor,
   branches,
   minute,
   noon,
   type Run,
+  second,
   soon,
   terms,
 } from "./runs.ts";
@@ -85,6 +87,24 @@ describeSomePostgres("a finish that sets its run back", (database) => {
     expect(
       await stage.look(`select attempts from layover.record where run_id = $1 and kind = 'closing'`, [run.id]),
     ).toEqual([{ attempts }]);
+  });
+
+  const anAttempt = {
+    ...at("it"),
+    ...{ number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs: second, demandedAfter: 0 },
+  };
+  test.each<readonly [what: string, finish: Partial<Parameters<Run["finish"]>[1]>, isInterrupted: boolean]>([
+    ["a turn that was set back", { setback: why }, true],
+    ["a turn that nobody's code fits", { next: "blocked", value: "no such step" }, true],
+    ["one that was set back and recorded a step", { setback: why, records: [aRecord("step", "it")] }, false],
+    ["one that was set back after an attempt that failed", { setback: why, attempt: anAttempt }, false],
+    ["one that got on", {}, false],
+  ])("is interrupted as before by %s, unless that got anywhere", async (_, finish, isInterrupted) => {
+    const run = await aRunAtWork(stage);
+    await stage.onlooker.query("update layover.run_state set is_interrupted = true where run_id = $1", [run.id]);
+    expect(await run.finish(stage.onlooker, { token: "first", ...finish })).toMatchObject({ outcome: "finished" });
+    const row = await stage.look("select is_interrupted from layover.run_state where run_id = $1", [run.id]);
+    expect(row).toEqual([{ is_interrupted: isInterrupted }]);
   });
 
   test("has its tries counted anew where its turn recorded something", async () => {
