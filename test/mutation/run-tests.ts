@@ -39,7 +39,7 @@ function whyFailed(module: TestModule): string | undefined {
 }
 
 function templateOf(moduleId: string): string {
-  return moduleId.split("?template=")[1] ?? "";
+  return new URLSearchParams(moduleId.split("?")[1]).get("template") ?? "";
 }
 
 function tell(told: Told): void {
@@ -53,9 +53,10 @@ async function answer(asked: Asked): Promise<void> {
     return;
   }
   const { file, templates } = asked;
-  const files = templates.map((template) =>
-    vitest.getRootProject().createSpecification(`${file}?template=${template}`),
-  );
+  const files = templates.map((template, index) => {
+    const isLast = index === templates.length - 1;
+    return vitest.getRootProject().createSpecification(`${file}?template=${template}${isLast ? "&last" : ""}`);
+  });
   const { unhandledErrors } = await vitest.runTestSpecifications(files);
   tell({ unhandled: unhandledErrors.map((error) => JSON.stringify(error)) });
 }

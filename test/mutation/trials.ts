@@ -61,7 +61,8 @@ async function bySql(
       const template = `layover_mutant_${process.pid}_${workplace.workbench.name}_${index}`;
       templates.set(template, mutant);
       const why = await makeTemplate(template, mutant, serverUrl);
-      if (why !== undefined) verdicts.set(mutant, { kind: "invalid", why });
+      if (why === undefined) workplace.workbench.write(`${template}.sql`, mutant.mutated);
+      else verdicts.set(mutant, { kind: "invalid", why });
     }
     for (const file of await reach.inOrder(await tests.files(filters), name, tests)) {
       const left = [...templates].filter(([, each]) => !verdicts.has(each) && !isAsked(each, file, workplace));

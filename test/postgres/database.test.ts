@@ -37,6 +37,34 @@ describeEachPostgres("a test database", (database) => {
   });
 });
 
+describe("a session outside the pool", () => {
+  const database = testDatabase();
+  const pids: number[] = [];
+  const borrow = async () => {
+    const session = await database.session();
+    const { rows } = await session.query("select pg_backend_pid() as pid, current_setting('work_mem') as memory");
+    pids.push(rows[0]?.pid);
+    expect(rows[0]?.memory).toBe("4MB");
+    return session;
+  };
+
+  test("is lent to a test (first)", async () => {
+    await (await borrow()).query("set work_mem = '1MB'; begin; lock table layover.run");
+  });
+
+  test("is lent to the next one, like a new one (second)", async () => {
+    const session = await borrow();
+    expect(pids[1]).toBe(pids[0]);
+    await database.pool.query("begin; lock table layover.run nowait; rollback");
+    await session.end();
+  });
+
+  test("is another one once a test has ended it", async () => {
+    await borrow();
+    expect(pids[2]).not.toBe(pids[0]);
+  });
+});
+
 describe("a database for each test", () => {
   const database = testDatabase({ perTest: true });
 

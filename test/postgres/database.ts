@@ -5,6 +5,7 @@ import type { Query } from "../../src/core/ports.ts";
 import { isWhole } from "../size.ts";
 import type { Clock } from "./clock.ts";
 import { emptyDatabase, freshDatabase } from "./fresh-database.ts";
+import { placeInRound } from "./rounds.ts";
 import { SharedDatabase } from "./shared-database.ts";
 
 /** Answers the address of this test run's server of a version. Starts the server where nobody asked before. */
@@ -57,6 +58,7 @@ export function testDatabase(options: TestDatabaseOptions = {}): SuiteDatabase {
   };
   const isPerTest = options.perTest === true || options.isOwn === true;
   const isShared = options.perTest === true && options.isOwn !== true && options.isEmpty !== true;
+  const round = options.isOwn === true || options.isEmpty === true ? undefined : placeInRound();
   const drop = async () => {
     const dropped = current;
     current = undefined;
@@ -67,15 +69,19 @@ export function testDatabase(options: TestDatabaseOptions = {}): SuiteDatabase {
   before(async () => {
     if (current !== undefined) return;
     const serverUrl = await postgresUrl(version);
-    current = new SharedDatabase(await (options.isEmpty ? emptyDatabase(serverUrl) : freshDatabase(serverUrl)));
+    current = await round?.take();
+    current ??= new SharedDatabase(await (options.isEmpty ? emptyDatabase(serverUrl) : freshDatabase(serverUrl)));
   });
   if (isPerTest) {
     afterEach(async ({ task }) => {
       const isKept = isShared && task.result?.state !== "fail" && (await current?.empty());
       if (!isKept) await drop();
     });
-  }
-  afterAll(drop);
+  } else afterEach(async () => await current?.takeBack());
+  afterAll(async () => {
+    if (current !== undefined && (await round?.leave(current))) current = undefined;
+    await drop();
+  });
 
   return {
     get url() {

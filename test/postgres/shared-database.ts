@@ -24,6 +24,7 @@ export class SharedDatabase {
   /** Whether a test before this one has turned the clock, and this one has not yet. */
   #isLeftTurned = false;
   #isTurned = false;
+  #isUsedInRealTime = false;
   #lent: Client[] = [];
   #spare: Client[] = [];
 
@@ -37,10 +38,16 @@ export class SharedDatabase {
     return this.#database.url;
   }
 
+  /** Whether the suite may begin again in it, once it is empty: the clock stays turned, if a test has turned it. */
+  get isFitForAnotherRound(): boolean {
+    return !(this.#isTurned && this.#isUsedInRealTime);
+  }
+
   /** Refuses a test in real time that follows one in which the clock was turned: for the one before, it stays turned. */
   checkClock(): void {
     if (this.#isLeftTurned)
       throw new Error("Another test of this suite has turned the clock: turn it first here too, or use `isOwn: true`.");
+    if (!this.#isTurned) this.#isUsedInRealTime = true;
   }
 
   async turnClock(): Promise<Clock> {
@@ -54,6 +61,19 @@ export class SharedDatabase {
     const client = this.#spare.pop() ?? (await this.#connect());
     this.#lent.push(client);
     return client;
+  }
+
+  /** Takes back the sessions that a test was lent, for the next one: those have planned layover's statements already. */
+  async takeBack(): Promise<void> {
+    if (this.#lent.length === 0 || (await this.#isAtWork())) return;
+    for (const client of this.#lent.splice(0)) {
+      try {
+        await madeNew(client);
+        this.#spare.push(client);
+      } catch {
+        void client.end().catch(() => {}); // a test has ended it, say
+      }
+    }
   }
 
   /** Answers whether nothing has happened in it now: otherwise it has to be dropped. */
