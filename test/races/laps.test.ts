@@ -51,6 +51,27 @@ describeSomePostgres("a run that continues as new", (database) => {
     expect(await continues(run, 0, { afterMs: 400 })).toBe(0.6);
   });
 
+  test("keeps the history before its own, and forgets those before that, of itself alone", async () => {
+    const [run, other] = [await aRunAtWork(stage), await aRunAtWork(stage)];
+    for (const each of [run, other])
+      for (const epoch of [0, 1, 2])
+        await stage.onlooker.query(
+          `insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, answered_at, position)
+             values ($1, $2, 'a', 1, 'resolved', '0null', layover.now(), 1)`,
+          [each.id, epoch],
+        );
+    const kept = async (table: string, { id }: Run) =>
+      (await stage.look(`select epoch from layover.${table} where run_id = $1 order by epoch`, [id])).map(
+        ({ epoch }) => epoch,
+      );
+    for (const lap of [0, 1]) await continues(other, lap);
+    for (const lap of [0, 1, 2]) await continues(run, lap);
+    expect(await kept("callback", run)).toEqual([2]);
+    expect(await kept("epoch", run)).toEqual([2, 3]);
+    expect(await kept("callback", other)).toEqual([1, 2]);
+    expect(await kept("epoch", other)).toEqual([1, 2]);
+  });
+
   test.each(["sleep", "signal", "callback"] as const)(
     "begins at once after a lap that has waited: %s",
     async (kind) => {
