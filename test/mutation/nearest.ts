@@ -34,11 +34,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
-    "races/undos races/losers engine/undos races/cancels races/cleanups postgres/timelines engine/at-most-once-endings",
+    "races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/children races/families engine/children",
+    "races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
@@ -70,7 +70,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals http/copied-database postgres/keys",
+    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
   ],
   [
     /^(answer_callback|expire_callbacks|read_answers)$/,
@@ -129,7 +129,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish|park)_/,
-    "races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order engine/ending",
+    "races/finishes-kept races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
@@ -137,11 +137,14 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^in_stretches$/,
-    "races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
+    "races/children races/losers races/deadlocks races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
   ],
-  [/^(refuse_run|has_refused|has_taker|live_deployments)$/, "postgres/list-due engine/deployments"],
+  [
+    /^(refuse_run|has_refused|has_taker|live_deployments)$/,
+    "races/branch-troubles races/finishes-kept races/moves postgres/diagnosis-of-deployments postgres/list-due engine/deployments",
+  ],
   [/^list_(carriers|elsewhere)$/, "engine/carriers"],
-  [/^lock_run$/, "races/strangers races/lock-order races/finishes races/crowd"],
+  [/^lock_run$/, "races/strangers races/lock-order races/finishes races/deadlocks races/crowd"],
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims races/cancels-at-work races/cancels-of-branches"],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,
@@ -151,11 +154,14 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(return|move)_leases$/,
     "races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
   ],
-  [/setback|^set_back/, "races/setbacks postgres/views engine/setbacks races/finishes-apart postgres/diagnosis"],
+  [
+    /setback|^set_back/,
+    "races/setbacks races/branch-troubles postgres/views engine/setbacks races/finishes-apart postgres/diagnosis",
+  ],
   [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
-    "races/deferred races/undos-stops races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
+    "races/deferred races/attempts-begun races/branches races/setbacks races/finishes-kept races/announcements races/undos-stops races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
   [
     /^(count_fitting|page_budget|read_page|read_records)$/,
