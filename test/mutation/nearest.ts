@@ -19,7 +19,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^keep_input$/, "races/made-inputs races/scheduled-starts"],
   [
     /schedule|^skip_firing$|^list_declarers$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
-    "races/schedules-refused races/declarations races/hand-overs races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys postgres/encryption/rotation",
+    "races/superseded-builds races/schedules-refused races/declarations races/hand-overs races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys postgres/encryption/rotation",
   ],
   [/^((hold|sweep|forget|share)_values|share_value|value_bytes)$/, "races/stored-values engine/stored-values"],
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
@@ -34,11 +34,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
-    "races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
+    "races/what-counts races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
+    "races/children-left races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
@@ -70,7 +70,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
+    "races/what-counts races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
   ],
   [
     /^(answer_callback|expire_callbacks|read_answers)$/,
@@ -85,7 +85,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "postgres/adopting races/run-claims-told platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^finish_once$/, "races/transactions engine/transactions"],
-  [/^(keep|read)_patches$/, "races/sets races/deferred engine/patches races/remains"],
+  [/^(keep|read)_patches$/, "races/finishes-kept races/sets races/deferred engine/patches races/remains"],
   [
     /^(continue_run|count_laps|forget_epochs|may_continue)$/,
     "races/laps races/next-epochs races/lock-order engine/continue-as-new races/epochs races/remains",
@@ -93,7 +93,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children"],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/decoys races/next-epochs races/forks races/restarts races/overlaps races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/callbacks-alive races/decoys races/next-epochs races/forks races/restarts races/overlaps races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
@@ -141,14 +141,17 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(refuse_run|has_refused|has_taker|live_deployments)$/,
-    "races/branch-troubles races/finishes-kept races/moves postgres/diagnosis-of-deployments postgres/list-due engine/deployments",
+    "races/what-counts races/branch-troubles races/finishes-kept races/moves postgres/diagnosis-of-deployments postgres/list-due engine/deployments",
   ],
   [/^list_(carriers|elsewhere)$/, "engine/carriers"],
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/deadlocks races/crowd"],
-  [/^(pick_due|may_run|goes_on)/, "races/dues races/claims races/cancels-at-work races/cancels-of-branches"],
+  [
+    /^(pick_due|may_run|goes_on)/,
+    "races/dues races/claims races/one-step races/what-counts races/setbacks races/cancels-at-work races/cancels-of-branches",
+  ],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,
-    "races/losers races/branch-claims races/dues races/stops races/stillness races/run-timeouts races/signals races/cleanups races/cancels-at-work",
+    "races/what-counts races/losers races/branch-claims races/dues races/stops races/stillness races/run-timeouts races/signals races/cleanups races/cancels-at-work",
   ],
   [
     /^(return|move)_leases$/,
@@ -161,7 +164,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
-    "races/deferred races/attempts-begun races/branches races/setbacks races/finishes-kept races/announcements races/undos-stops races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
+    "races/what-counts races/deferred races/attempts-begun races/branches races/setbacks races/finishes-kept races/announcements races/undos-stops races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
   [
     /^(count_fitting|page_budget|read_page|read_records)$/,

@@ -147,6 +147,8 @@ describeEachPostgres(
           await note(1, here);
           await expect(ask({ rings })).rejects.toMatchObject({ code: "LO011" });
           await expect(ask({ rings, notAfter: noon - 1 })).rejects.toMatchObject({ code: "LO002" });
+          await note(2, { ...here, namespace: "other" });
+          await expect(ask({ rings })).rejects.toMatchObject({ code: "LO011" });
           await note(2, here);
           await ask({ rings });
         },

@@ -70,6 +70,30 @@ describeSomePostgres(
         expect(await again("0[2]", await digest("0[3]"))).toBe("conflict");
       });
 
+      test.each([
+        ["in another order", ['0{"a": 1, "b": 2}'], ['0{"b": 2, "a": 1}'], "exists"],
+        [
+          "in another order, where a schema made one of them of something else",
+          ['0{"a": 1, "b": 2}', "digest"],
+          ['0{"b": 2, "a": 1}'],
+          "conflict",
+        ],
+        [
+          "in another order, where a schema has made the other one so",
+          ['0{"a": 1, "b": 2}'],
+          ['0{"b": 2, "a": 1}', "digest"],
+          "conflict",
+        ],
+        ["that is sensitive now", ["0{}"], ["3sensitive.0{}"], "exists"],
+        ["that is sensitive no more", ["3sensitive.0{}"], ["0{}"], "exists"],
+        ["encrypted, with one code of both", ["2x", "a.b"], ["2y", "b.c"], "exists"],
+        ["encrypted, with other codes", ["2x", "a.b"], ["2y", "c.d"], "conflict"],
+      ] as const)("is told by the values alone: %s", async (_, first, second, outcome) => {
+        const started = ([encodedInput, sent]: readonly [string, string?]) => ({ id: "o1", encodedInput, sent });
+        await start(1, started(first));
+        expect(await start(2, started(second))).toMatchObject({ outcome });
+      });
+
       test("that was made of what was sent before, is the same as what was stored of that", async () => {
         const rows = await stage.look("select encode(sha256(convert_to('0{}', 'UTF8')), 'hex') as digest");
         await start(1, { id: "o1", encodedInput: "0{}" });

@@ -1,7 +1,7 @@
 /** The finish that most turns have: the record of one step, and the claim of the next turn. Whatever else it brings is kept, too. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRecord, aRunAtWork, minute, noon, type Run, soon, tokenOf } from "./runs.ts";
+import { aRecord, aRunAtWork, at, minute, noon, type Run, soon, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("the finish of one step that claims the next turn", (database) => {
@@ -190,6 +190,24 @@ describeSomePostgres("the finish of one step that claims the next turn", (databa
     });
     expect(answer).toMatchObject({ claim: { outcome: "claimed", turn: 2, position: 2 } });
     expect(await run.history()).toEqual(["one", "two"]);
+  });
+
+  test("ends the wait for its next attempt", async () => {
+    const run = await aRunAtWork(stage);
+    const attempt = {
+      ...at("charge"),
+      number: 1,
+      beganAt: noon,
+      endedAt: noon,
+      error: "0{}",
+      retryInMs: 0,
+      demandedAfter: 0,
+    };
+    await run.finish(stage.onlooker, { token: "first", attempt });
+    await run.claim(stage.onlooker, { token: "second", turn: 2 });
+    expect(Object.keys(await run.pending())).toEqual(["charge"]);
+    await run.finish(stage.onlooker, { ...step, token: "second", claim: { token: "third", turn: 3 } });
+    expect(await run.pending()).toEqual({});
   });
 
   test("refuses a kind of record that there is not, and says so", async () => {

@@ -61,6 +61,21 @@ describeSomePostgres("a retry", (database) => {
     expect(await kept(run)).toEqual(['a 0"A"', 'c 0"C"', "go 0true", "stop 0false"]);
   });
 
+  test("writes down how long it may take, and of no other run", async () => {
+    const [run, other] = [await aFailedRun(), await aRunAtWork(stage)];
+    for (const { id } of [run, other]) {
+      await stage.onlooker.query("update layover.run set timeout_ms = null where id = $1", [id]);
+      await stage.onlooker.query(
+        "update layover.run_state set timeout_at = layover.now() + interval '1 h' where run_id = $1",
+        [id],
+      );
+    }
+    await retry(run);
+    const timeoutOf = async ({ id }: Run) =>
+      (await stage.look("select timeout_ms::float8 from layover.run where id = $1", [id]))[0]?.["timeout_ms"];
+    expect([await timeoutOf(run), await timeoutOf(other)]).toEqual([3_600_000, null]);
+  });
+
   test("keeps all where no record failed the run", async () => {
     const run = await aFailedRun(records.slice(0, 3), { timeouts: [], lost: [], repeats: [] });
     expect(await retry(run)).toMatchObject({ outcome: "retried", kept: 3, dropped: 0 });
@@ -124,6 +139,22 @@ describeSomePostgres("a retry", (database) => {
       expect(await retry(run, signal("stop"))).toMatchObject({ outcome: "retried" });
       const mail = await stage.look("select name, position from layover.signal where run_id = $1", [run.id]);
       expect(mail).toEqual([{ name: "stop", position: null }]);
+    });
+
+    test("where it goes on with undos alone, and it is to send a signal", async () => {
+      const run = await aFailedRun();
+      const signal = { signalId: randomUUID(), name: "other", encodedPayload: "01" };
+      await stage.look("update layover.record set kind = 'ending' where run_id = $1 and epoch = 1 and position = 1", [
+        run.id,
+      ]);
+      expect(await retry(run, { signal })).toMatchObject({ outcome: "signal_closed" });
+    });
+
+    test("not where what it drops has closed that name", async () => {
+      const closing = [...records.slice(0, 2), aRecord("close", "go", { value: "0true" })];
+      const run = await aFailedRun(closing, { ...failing, timeouts: [3] });
+      const signal = { signalId: randomUUID(), name: "go", encodedPayload: "01" };
+      expect(await retry(run, { signal })).toMatchObject({ outcome: "retried", kept: 1 });
     });
 
     test("where a process is not listed in which it is armed, and the signal is not sent", async () => {
