@@ -88,7 +88,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(keep|read)_patches$/, "races/finishes-kept races/sets races/deferred engine/patches races/remains"],
   [
     /^(continue_run|count_laps|forget_epochs|may_continue)$/,
-    "races/laps races/next-epochs races/lock-order engine/continue-as-new races/epochs races/remains",
+    "races/laps races/next-epochs races/finishes-kept races/lock-order engine/continue-as-new races/epochs races/remains",
   ],
   [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children"],
   [
@@ -143,7 +143,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(refuse_run|has_refused|has_taker|live_deployments)$/,
     "races/what-counts races/branch-troubles races/finishes-kept races/moves postgres/diagnosis-of-deployments postgres/list-due engine/deployments",
   ],
-  [/^list_(carriers|elsewhere)$/, "engine/carriers"],
+  [/^list_(carriers|elsewhere)$/, "races/elsewhere engine/carriers"],
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/deadlocks races/crowd"],
   [
     /^(pick_due|may_run|goes_on)/,

@@ -13,7 +13,7 @@ describeSomePostgres(
         "a parked run that a signal or an answer waits for is ready",
       ],
     });
-    /** At its epoch 3: it goes on, from its second record, what it did in its epoch 1. */
+    /** The run is at its epoch 3: it goes on, from its second record, what it did in its epoch 1. */
     const aRunOfTwoEpochs = async () => {
       const run = await aRun(stage);
       await stage.onlooker.query("update layover.run_state set epoch = 3 where run_id = $1", [run.id]);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aChild } from "./invoking.ts";
-import { aRecord, aRunAtWork, noon, Run, soon } from "./runs.ts";
+import { aRecord, aRunAtWork, minute, noon, Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -69,6 +69,14 @@ describeSomePostgres(
       for (const run of [one.c, other.a, other.b]) expect(await asked(run)).toMatchObject({ at: null });
     });
 
+    test("by the closing of its parent is waited for for a day", async () => {
+      const { parent } = await aFamily();
+      await finish(parent, { closing: true, records: [aRecord("step", "x")] });
+      expect(await rows(parent)).toMatchObject([{ path: "a", ...left }, { path: "b", ...left }, { path: "c" }]);
+      const until = await stage.look("select layover.to_ms(until)::float8 as at from layover.pending where path = 'a'");
+      expect(until).toEqual([{ at: noon + 24 * 60 * minute }]);
+    });
+
     test("is ready for its end at once, whatever kept it", async () => {
       const { parent, a } = await aFamily();
       await stage.onlooker.query(
@@ -111,6 +119,13 @@ describeSomePostgres(
         await finish(one.parent, { records: [late] });
         expect((await rows(one.parent)).map(({ path }) => path)).toEqual(["a", "c"]);
         expect((await rows(other.parent)).map(({ path }) => path)).toEqual(["a", "b", "c"]);
+      });
+
+      test("is kept for its parent where it went on without that", async () => {
+        const { parent } = await aFamily();
+        await stage.onlooker.query(`update layover.pending set ${ended} where path = 'c'`);
+        await finish(parent, { records: [late] });
+        expect((await rows(parent)).map(({ path }) => path)).toEqual(["a", "b", "c"]);
       });
     });
   },

@@ -35,7 +35,10 @@ describeSomePostgres(
     };
     /** Its second turn is under way. Answers the token of that. */
     const wake = async (run: Run) => {
-      await stage.onlooker.query("update layover.run_state set ready_at = 'epoch' where run_id = $1", [run.id]);
+      await stage.onlooker.query(
+        "update layover.run_state set ready_at = 'epoch', due_at = layover.now() where run_id = $1",
+        [run.id],
+      );
       await run.claim(stage.onlooker, { token: `2 of ${run.id}`, turn: 2 });
       return `2 of ${run.id}`;
     };
@@ -127,6 +130,21 @@ describeSomePostgres(
       });
       await stage.onlooker.call("finish_turns", { ...terms, turns: [{ ...finish, deployment: "green" }] });
       expect(await run.state()).toMatchObject({ status: "parked", blocked: null, dueAt: soon });
+    });
+
+    test("begin no next history where somebody has asked the run to end meanwhile", async () => {
+      const run = await aRunAtWork(stage);
+      await run.operate(stage.onlooker, "cancel");
+      await run.finish(stage.onlooker, { ...goesOn, continues: "0{}" });
+      expect(await stage.look("select epoch from layover.run_state")).toEqual([{ epoch: 0 }]);
+    });
+
+    test("have a run ready once it is paused no more, whose turn was to start another one meanwhile", async () => {
+      const run = await aRunAtWork(stage);
+      await run.operate(stage.onlooker, "pause");
+      await run.finish(stage.onlooker, { token: "first", children: [aChild("it")] });
+      await run.operate(stage.onlooker, "resume");
+      expect(await run.state()).toMatchObject({ isReady: true });
     });
 
     describe("whose run writes down how it ends", () => {
@@ -232,6 +250,15 @@ describeSomePostgres(
           claim: { token: "third", turn: 3 },
         });
         expect(told).toMatchObject({ claim: { outcome: "claimed" }, others: [{ runId: child.id }] });
+      });
+
+      test("and the answer name the run that is asked to end, where the parent goes on with its turn", async () => {
+        const { parent, child, token } = await aFamily();
+        await wake(parent);
+        const start = aChild("below", { isBound: true });
+        await child.finish(stage.onlooker, { token, children: [start] });
+        const told = await child.finish(stage.onlooker, { token: await wake(child), ...completed });
+        expect(told).toMatchObject({ others: [{ runId: start.runId }] });
       });
 
       test.each([

@@ -352,6 +352,14 @@ describeSomePostgres("the next epoch", (database) => {
       expect(await state(run)).toMatchObject({ status: "parked", epoch: 1 });
     });
 
+    test("is not taken back where its first turn did not get on, and is tried again", async () => {
+      const run = await aFailedRun();
+      await repair(run, "retry");
+      await claim(run, "third");
+      await run.finish(stage.onlooker, { token: "third", position: 5, setback: "it took too long" });
+      expect(await state(run)).toMatchObject({ status: "parked", blocked: null, epoch: 1 });
+    });
+
     test("is not taken back once it has gone on: it is blocked", async () => {
       const run = await aFailedRun();
       await repair(run, "retry");

@@ -114,7 +114,11 @@ describeSomePostgres(
           true,
         ],
         ["the end of a run", ({ run }) => child(run, ended), true],
-        ["one at the last instant", ({ run }) => child(run, { ...ended, until: "layover.now()" }), true],
+        [
+          "one at the last instant",
+          ({ run }) => child(run, { ...ended, until: soonOver, child_ended_at: soonOver }),
+          true,
+        ],
         [
           "one that came too late",
           ({ run }) => child(run, { ...ended, until: soonOver, child_ended_at: "layover.now() + interval '2 ms'" }),
