@@ -78,7 +78,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(list_due|move_due)$/,
-    "races/due-runs races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
+    "races/due-runs races/elsewhere races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
   ],
   [
     /^(note_deployment|adopt_environment|claim_environment|find_mismatch|check_environment|identity)$/,
@@ -93,7 +93,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children"],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/callbacks-alive races/decoys races/next-epochs races/forks races/restarts races/overlaps races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/callbacks-alive races/stored-values races/decoys races/next-epochs races/forks races/restarts races/overlaps races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
@@ -147,7 +147,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/deadlocks races/crowd"],
   [
     /^(pick_due|may_run|goes_on)/,
-    "races/dues races/claims races/one-step races/what-counts races/setbacks races/cancels-at-work races/cancels-of-branches",
+    "races/dues races/claims races/claim-sets races/one-step races/what-counts races/setbacks races/cancels-at-work races/cancels-of-branches",
   ],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,

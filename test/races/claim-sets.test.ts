@@ -36,6 +36,19 @@ describeSomePostgres(
         expect(await callOf("claim_turns", more, ...claims)).toEqual(refused);
       });
 
+      test("takes none that this deployment has refused", async () => {
+        const [run, other] = await aSet();
+        await stage.onlooker.query("update layover.run_state set refused_by = $2 where run_id = $1", [
+          other.id,
+          JSON.stringify({ green: { at: noon, why: "no" } }),
+        ]);
+        const claims = [run, other].map((one) => one.toClaim({ token: "first" }));
+        expect(await callOf("claim_turns", { deployment: "green" }, ...claims)).toMatchObject([
+          { outcome: "claimed" },
+          { outcome: "not_here" },
+        ]);
+      });
+
       test("tells of the signals that came", async () => {
         const runs = await aSet();
         for (const run of runs) await run.signal(stage.onlooker, "address");

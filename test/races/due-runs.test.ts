@@ -36,6 +36,21 @@ describeSomePostgres(
       stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1 and path = $2`, [run.id, path]);
     const ids = async (more: object = {}) => (await list(more)).map(({ runId }) => runId).toSorted();
 
+    test("is told of the signals that are kept: of the first that is due later, and of none that is due where there is none", async () => {
+      await aRun(stage);
+      await stage.onlooker.query("update layover.run_state set due_at = null, paused_at = layover.now()");
+      const look = () => stage.onlooker.call("list_due", { ...terms, limit: 10, withinMs: 0 });
+      for (const minutes of [2, 3])
+        await stage.onlooker.query(
+          `insert into layover.kept_signal (namespace, workflow, user_id, id, webhook, delivery, name, payload, kept_at, due_at, expires_at)
+             values ('default', 'flow', 'a', gen_random_uuid(), 'shop', 'one', 'go', '0null', layover.now(), layover.from_ms($1), layover.from_ms($2))`,
+          [noon + minutes * minute, noon + 60 * minute],
+        );
+      expect(await look()).toMatchObject({ nextDueAt: noon + 2 * minute, kept: null });
+      await stage.clock.set(noon + 2 * minute);
+      expect(await look()).toMatchObject({ nextDueAt: noon + 3 * minute, kept: { expiresAt: noon + 60 * minute } });
+    });
+
     test.each([true, false])("is shown those of the versions that it carries (is it new: %s)", async (isNew) => {
       const own = await aRun(stage);
       const blocked = await aRun(stage);

@@ -141,12 +141,24 @@ describeSomePostgres(
         ]);
       });
 
-      test("once an address, by whatever of its builds carries the first", async () => {
-        await due(await aRun(stage), noon - minute);
-        await due(await aRun(stage), noon - 2 * minute);
+      test("once an address, since when the first is due of all its builds", async () => {
+        const [first, later] = [await aRun(stage), await aRun(stage)];
         await note("there", "1", { wakeAddress: "one" });
-        await note("two", "1", { wakeAddress: "one" });
+        await note("two", "1", { versions: { flow: [3] }, wakeAddress: "one" });
+        await due(first, noon - 2 * minute);
+        await stage.onlooker.query("update layover.run set version = 3 where id = $1", [later.id]);
+        await due(later, noon - minute);
         expect(await elsewhere()).toEqual([{ address: "one", dueAt: noon - 2 * minute }]);
+      });
+
+      test("and nothing that is carried here, too", async () => {
+        const run = await aRun(stage);
+        await stage.onlooker.query("update layover.run set version = 2 where id = $1", [run.id]);
+        await due(run, noon - minute);
+        await aSchedule("of both", noon - minute, { version: 2 });
+        await aSchedule("of both, soon", noon + 1, { version: 1 });
+        await note("there", "1", { versions: { flow: [1, 2] } });
+        expect(await elsewhere()).toBeNull();
       });
 
       test("with its schedules", async () => {

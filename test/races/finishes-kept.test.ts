@@ -132,9 +132,12 @@ describeSomePostgres(
       expect(await run.state()).toMatchObject({ status: "parked", blocked: null, dueAt: soon });
     });
 
-    test("begin no next history where somebody has asked the run to end meanwhile", async () => {
-      const run = await aRunAtWork(stage);
-      await run.operate(stage.onlooker, "cancel");
+    test.each<readonly [what: string, end: (run: Run) => Promise<unknown>]>([
+      ["somebody has asked the run to end meanwhile", (run) => run.operate(stage.onlooker, "cancel")],
+      ["its timeout has come", () => stage.clock.advance(minute)],
+    ])("begin no next history where %s", async (_, end) => {
+      const run = await aRunAtWork(stage, { timeoutMs: minute });
+      await end(run);
       await run.finish(stage.onlooker, { ...goesOn, continues: "0{}" });
       expect(await stage.look("select epoch from layover.run_state")).toEqual([{ epoch: 0 }]);
     });
