@@ -78,7 +78,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(list_due|move_due)$/,
-    "races/due-runs races/elsewhere races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
+    "races/due-runs races/superseded-builds races/moves-refused races/elsewhere races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
   ],
   [
     /^(note_deployment|adopt_environment|claim_environment|find_mismatch|check_environment|identity)$/,
@@ -101,7 +101,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,
-    "races/groups races/beginnings races/voids races/late-calls races/namespaces races/refusals races/lock-order",
+    "races/renewals races/groups races/beginnings races/voids races/late-calls races/namespaces races/refusals races/lock-order",
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
@@ -155,7 +155,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(return|move)_leases$/,
-    "races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
+    "races/renewals races/groups races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
   ],
   [
     /setback|^set_back/,

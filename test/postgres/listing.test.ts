@@ -50,6 +50,14 @@ describeEachPostgres(
       ["those of a workflow with several tags", { workflow: "flow", tags: red }, [3, 1]],
       ["those of a status with a tag", { status: "queued", tags: { edge: "red" } }, [4, 3, 2, 1]],
     ])("of %s", (_, call, found) => {
+      test("tells how many there are, up to a limit, and shows none of them", async () => {
+        await someRuns();
+        const count = async (limit: number): Promise<object> =>
+          await stage.onlooker.call("list_runs", { ...call, isCount: true, limit });
+        expect(await count(9)).toEqual({ count: found.length, next: null });
+        expect(await count(1)).toMatchObject({ count: 1, next: expect.any(String) });
+      });
+
       test("has each of them once, newest first", async () => {
         await someRuns();
         expect(await list(call)).toEqual(found);

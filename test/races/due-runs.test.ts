@@ -36,6 +36,13 @@ describeSomePostgres(
       stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1 and path = $2`, [run.id, path]);
     const ids = async (more: object = {}) => (await list(more)).map(({ runId }) => runId).toSorted();
 
+    test("is shown a branch at the instant at which it is ready", async () => {
+      const run = await aParkedRun(stage, branches(["a"]));
+      await setBranch(run, "a", "ready_at = layover.now()");
+      await set(run, "due_at = layover.now()");
+      expect(await list()).toMatchObject([{ runId: run.id, branches: [{ path: "a" }] }]);
+    });
+
     test("is told of the signals that are kept: of the first that is due later, and of none that is due where there is none", async () => {
       await aRun(stage);
       await stage.onlooker.query("update layover.run_state set due_at = null, paused_at = layover.now()");

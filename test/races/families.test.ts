@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aChild } from "./invoking.ts";
-import { aRecord, aRun, aRunAtWork, Run } from "./runs.ts";
+import { aRecord, aRun, aRunAtWork, branches, locksByPath, Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -44,6 +44,21 @@ describeSomePostgres(
       const records = [{ ...record, ...(value !== undefined && { value }) }];
       await parent.finish(stage.onlooker, { token: "second", records });
       expect(Object.values(await parent.pending())).toMatchObject(waits);
+    });
+
+    test("the end of a run waits for no branch of the one that waits for it", async () => {
+      const parent = await aRunAtWork(stage);
+      const start = aChild("it", { isBound: true });
+      await parent.finish(stage.onlooker, { token: "first", children: [start], demands: branches(["a"]) });
+      await stage.hold("select from layover.pending where run_id = $1 and path = 'a' for update", [parent.id]);
+      const child = new Run(stage, start.runId);
+      await child.claim(stage.onlooker, { token: "child" });
+      const told = await child.finish(stage.onlooker, { token: "child", next: "completed", value: "0null" });
+      expect(told).toMatchObject({ outcome: "finished", status: "completed" });
+    });
+
+    test("the termination of a run locks its branches by their paths", async () => {
+      expect(await locksByPath(stage, (run, session) => run.operate(session, "terminate"))).toBe(true);
     });
 
     test("the termination of a run waits for no other family, nor for a run that has ended before", async () => {

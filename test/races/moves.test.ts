@@ -97,6 +97,15 @@ describeSomePostgres(
         expect(await run.pending()).toMatchObject({ a: { dispatches: 0 }, b: { dispatches: 1 } });
       });
 
+      test("a branch that was to be dispatched waits for its next attempt", async () => {
+        const run = await aParkedRun(stage, branches(["a"]));
+        await setBranch(run, "a", "ready_at = layover.now() + interval '3 minutes'");
+        const dispatched = { isDispatched: false, branches: [at("a")] };
+        expect(await move(run, dispatched)).toMatchObject(left);
+        await setBranch(run, "a", "ready_at = layover.now()");
+        expect(await move(run, dispatched)).toMatchObject(moved);
+      });
+
       test("a branch is ready that is not dispatched", async () => {
         const run = await aParkedRun(stage, branches(["a", "b"]));
         const dispatched = { isDispatched: false, branches: [at("b")] };

@@ -28,6 +28,18 @@ describeSomePostgres(
       return row?.["at"] === now;
     };
 
+    test.each([
+      ["has to be noted, with its schedules, where it is the newest", false, true],
+      ["has nothing to note where a newer build is there", true, false],
+    ])("that was deployed without its schedules %s", async (_, isSuperseded, isUnnoted) => {
+      await aRun(stage);
+      await note("server", "old");
+      await stage.clock.advance(minute);
+      if (isSuperseded) await note("server", "new");
+      const look = { ...terms, deploymentName: "server", deployment: "old", declares: true, limit: 10, withinMs: 0 };
+      expect(await stage.onlooker.call("list_due", look)).toMatchObject({ isUnnoted });
+    });
+
     test.each<readonly [what: string, meanwhile: () => Promise<unknown>, isDeclared: boolean]>([
       ["declares its schedules", async () => {}, true],
       ["declares nothing where a newer build is there", () => note("server", "new"), false],
