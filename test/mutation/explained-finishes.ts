@@ -133,6 +133,7 @@ export const ofFinishes: readonly Explanation[] = [
       "finish_turns: current_setting('transaction_isolation') <> 'read committed' → true",
       "finish_turns: layover.is_wrongly_armed(p) → true",
       "is_wrongly_armed: p ? 'rings' → true",
+      "move_due: s.refused_by is not null → true",
       'leave_children: records @> \'[{"kind": "child"}]\' → true',
       "list_elsewhere: not p->'versions' @> d.versions → true",
     ],
@@ -256,5 +257,13 @@ export const ofFinishes: readonly Explanation[] = [
   {
     why: "Locks one more of the 32, which is that of no id.",
     mutants: ["lock_ids: c->>'id' is not null → true"],
+  },
+  {
+    why: "Whoever changes the pending rows of a run locks them by himself, too, in the one order.",
+    mutants: ["lock_families: v_one.is_whole → false"],
+  },
+  {
+    why: "A return names no time, and no lease ends at none.",
+    mutants: ["move_leases: not gives_back → true (2)"],
   },
 ];

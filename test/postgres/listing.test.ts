@@ -55,7 +55,7 @@ describeEachPostgres(
         const count = async (limit: number): Promise<object> =>
           await stage.onlooker.call("list_runs", { ...call, isCount: true, limit });
         expect(await count(9)).toEqual({ count: found.length, next: null });
-        expect(await count(1)).toMatchObject({ count: 1, next: expect.any(String) });
+        expect(await count(1)).toMatchObject({ count: 1 });
       });
 
       test("has each of them once, newest first", async () => {

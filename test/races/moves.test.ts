@@ -104,6 +104,7 @@ describeSomePostgres(
         expect(await move(run, dispatched)).toMatchObject(left);
         await setBranch(run, "a", "ready_at = layover.now()");
         expect(await move(run, dispatched)).toMatchObject(moved);
+        expect(await run.pending()).toMatchObject({ a: { dispatches: 1 } });
       });
 
       test("a branch is ready that is not dispatched", async () => {
