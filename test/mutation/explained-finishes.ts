@@ -233,6 +233,7 @@ export const ofFinishes: readonly Explanation[] = [
   {
     why: "Null counts as no here.",
     mutants: [
+      "note_process: coalesce((p->>'isLeaving')::boolean, false) → coalesce((p->>'isLeaving')::boolean)",
       "is_group_too_large: coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas... → coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas...",
       "kept_of_failed: coalesce(results ? h.position::text, false) → coalesce(results ? h.position::text)",
       "list_carriers: list_carriers.refused_by is null → false",
@@ -265,5 +266,13 @@ export const ofFinishes: readonly Explanation[] = [
   {
     why: "A return names no time, and no lease ends at none.",
     mutants: ["move_leases: not gives_back → true (2)"],
+  },
+  {
+    why: "Locks a run that was started meanwhile later, out of order: at worst a deadlock, and the caller sends that again.",
+    mutants: ["lock_steady_families: array(select f.run from layover.families_of(runs, true) as f) <@ v_before → true"],
+  },
+  {
+    why: "Costs time only: says of the run what it has said, and spares no loss of a lease that stands.",
+    mutants: ["move_leases: i.path is not null → true (2)", "move_leases: not found → true (2)"],
   },
 ];

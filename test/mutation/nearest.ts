@@ -82,7 +82,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(note_deployment|adopt_environment|claim_environment|find_mismatch|check_environment|identity)$/,
-    "postgres/adopting races/run-claims-told platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
+    "races/deployments-noted postgres/adopting races/run-claims-told platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^finish_once$/, "races/transactions engine/transactions"],
   [/^(keep|read)_patches$/, "races/finishes-kept races/sets races/deferred engine/patches races/remains"],

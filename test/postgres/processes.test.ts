@@ -102,6 +102,40 @@ describeEachPostgres(
       expect(await note(1)).toEqual([2]);
     });
 
+    test("waits for no process that somebody has locked, and strikes it another time", async () => {
+      await note(1);
+      await note(2);
+      await stage.clock.advance(2 * minute);
+      const holder = await stage.hold("select from layover.process where id = $1 for update", [idOf(2)]);
+      await stage.onlooker.query("set statement_timeout = '5s'");
+      expect(await note(1, { gone: [idOf(2)] })).toEqual([2]);
+      await holder.commit();
+      expect(await note(1, { gone: [idOf(2)] })).toEqual([]);
+    });
+
+    test("has a process of another namespace, whose id is one of its own, apart", async () => {
+      const other = { namespace: "other" };
+      const listed = () =>
+        stage.look("select namespace from layover.process where id = $1 order by namespace", [idOf(2)]);
+      await note(2, other);
+      await stage.clock.advance(2 * minute);
+      await note(2);
+      await note(1, { gone: [idOf(2)] });
+      expect(await listed()).toEqual([{ namespace: "default" }, { namespace: "other" }]);
+      await stage.onlooker.query("update layover.process set seen_at = layover.now() where namespace = 'other'");
+      await stage.clock.advance(2 * minute);
+      await note(2, other);
+      await note(1, { gone: [idOf(2)] });
+      expect(await listed()).toEqual([{ namespace: "other" }]);
+    });
+
+    test("has a process with the environment that it was listed with last", async () => {
+      await note(1);
+      await stage.onlooker.query("update layover.process set environment = 'old'");
+      await note(1);
+      expect(await stage.look("select environment from layover.process")).toEqual([{ environment: place.environment }]);
+    });
+
     describe("is asked by a call that leans on what rings in some processes:", () => {
       const rings = [idOf(1), idOf(2)];
       const here = { environment: terms.environment, endpoint: terms.endpoint };

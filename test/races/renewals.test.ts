@@ -1,7 +1,7 @@
 /** What a renewal of a lease, or its return, leaves and tells: of the turn that it names, and of no other one. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRunAtWork, at, minute, noon, type Run, second, tokenOf } from "./runs.ts";
+import { aFanOut, aRunAtWork, aStart, at, minute, noon, type Run, second, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -77,6 +77,34 @@ describeSomePostgres(
         await run.operate(stage.onlooker, "pause");
         expect(await renew(stage.onlooker, run, "a", at("a"))).toMatchObject({ timeoutAt: null });
       });
+    });
+
+    test("of a run is told of no timeout while that is paused", async () => {
+      const run = await aRunAtWork(stage, { timeoutMs: minute });
+      expect(await renew(stage.onlooker, run, "first")).toMatchObject({ timeoutAt: noon + minute });
+      await run.operate(stage.onlooker, "pause");
+      expect(await renew(stage.onlooker, run, "first")).toMatchObject({ timeoutAt: null });
+    });
+
+    test("of a branch whose lease somebody else has says nothing of the run", async () => {
+      const run = await aFanOut(stage, ["a"]);
+      expect(await renew(stage.onlooker, run, "stranger", { ...at("a"), says })).toMatchObject({
+        outcome: "superseded",
+      });
+      expect(await row("run_state", run, "custom_status")).toEqual({ custom_status: null });
+    });
+
+    test("that comes too late spares the loss of that lease, in its own namespace, and a return spares none", async () => {
+      const run = await aRunAtWork(stage);
+      await stage.onlooker.call("start_run", { ...aStart(), namespace: "other" });
+      await stage.clock.advance(minute);
+      await run.claim(stage.onlooker, { token: "second" });
+      const spared = async () => (await row("run_state", run, "lost, spared")) ?? {};
+      await giveBack(run, "first");
+      await renew(stage.onlooker, run, "first", {}, { namespace: "other" });
+      expect(await spared()).toEqual({ lost: 1, spared: 0 });
+      expect(await renew(stage.onlooker, run, "first")).toMatchObject({ outcome: "superseded" });
+      expect(await spared()).toEqual({ lost: 1, spared: 1 });
     });
 
     test("of a run leaves when it was ready, and a return has it ready whatever the clock says", async () => {
