@@ -275,4 +275,8 @@ export const ofFinishes: readonly Explanation[] = [
     why: "Costs time only: says of the run what it has said, and spares no loss of a lease that stands.",
     mutants: ["move_leases: i.path is not null → true (2)", "move_leases: not found → true (2)"],
   },
+  {
+    why: "Each note leaves ten builds of a name at most, in whatever namespace.",
+    mutants: ["note_deployment: d.namespace = p->>'namespace' → true"],
+  },
 ];

@@ -73,6 +73,100 @@ describeSomePostgres(
       expect(await found(runs, { isLive: true, isPaused: false, ...more })).toEqual([4, 3]);
       expect(await found(runs, { isLive: true, isPaused: true, isHeld: true, ...more })).toEqual([2]);
     });
+
+    /** What has all of them fit, and what has a run of them fit no more. The first one of them is the oldest. */
+    type Unfit = (run: Run) => Promise<unknown>;
+    const write =
+      (text: string): Unfit =>
+      ({ id }) =>
+        stage.onlooker.query(text, [id]);
+    const away: Unfit = async (run) => {
+      for (const [table, key] of [
+        ["run", "id"],
+        ["run_state", "run_id"],
+        ["tag", "run_id"],
+      ])
+        await write(`update layover.${table} set namespace = 'other' where ${key} = $1`)(run);
+    };
+    const all = (assignments: string) => () => stage.onlooker.query(`update layover.run_state set ${assignments}`);
+    const failed = all("status = 'failed', error = '0null', ready_at = null, due_at = null, ended_at = layover.now()");
+    const blocked = all("blocked = 'no', due_at = null");
+    const over: Unfit = (run) => end(run, 10);
+    const parent = "00000000-0000-7000-8000-00000000000a";
+    const children = () => stage.onlooker.query("update layover.run set parent_run_id = $1", [parent]);
+    const nothing = async () => {};
+
+    test.each<readonly [what: string, filter: object, prepare: () => Promise<unknown>, unfit: Unfit]>([
+      ["of a parent", { parent }, children, write("update layover.run set parent_run_id = null where id = $1")],
+      [
+        "of a tag, past other values",
+        { tags: { shop: "one" } },
+        nothing,
+        write("update layover.tag set value = 'two' where run_id = $1"),
+      ],
+      [
+        "of a tag, past other names",
+        { tags: { shop: "one" } },
+        nothing,
+        write("update layover.tag set name = 'town' where run_id = $1"),
+      ],
+      ["of a tag, past other namespaces", { tags: { shop: "one" } }, nothing, away],
+      [
+        "that are blocked",
+        { status: "blocked" },
+        blocked,
+        write("update layover.run_state set blocked = null, due_at = layover.now() where run_id = $1"),
+      ],
+      ["that are blocked, past other namespaces", { status: "blocked" }, blocked, away],
+      [
+        "that failed",
+        { status: "failed" },
+        failed,
+        write("update layover.run_state set status = 'completed', error = null, result = '0null' where run_id = $1"),
+      ],
+      ["that failed, past other namespaces", { status: "failed" }, failed, away],
+      [
+        "that were cancelled",
+        { status: "cancelled" },
+        all("status = 'cancelled', error = '0null', ready_at = null, due_at = null, ended_at = layover.now()"),
+        write("update layover.run_state set status = 'completed', error = null, result = '0null' where run_id = $1"),
+      ],
+      ["that are queued", { status: "queued" }, nothing, over],
+      ["that are queued, past other namespaces", { status: "queued" }, nothing, away],
+      ["that are not over", { isLive: true }, nothing, over],
+      [
+        "of a workflow",
+        { workflow: "flow" },
+        nothing,
+        write("update layover.run set workflow = 'other' where id = $1"),
+      ],
+      ["of a workflow, past other namespaces", { workflow: "flow" }, nothing, away],
+      [
+        "of a workflow that completed",
+        { workflow: "flow", status: "completed" },
+        all("status = 'completed', result = '0null', ready_at = null, due_at = null, ended_at = layover.now()"),
+        write("update layover.run set workflow = 'other' where id = $1"),
+      ],
+    ])("walks along an index of those %s", async (_, filter, prepare, unfit) => {
+      const runs = await five();
+      await prepare();
+      for (const run of runs.slice(1)) await unfit(run);
+      expect(await found(runs, { ...filter, walk: 1 })).toEqual([0]);
+    });
+
+    test.each<readonly [what: string, filter: object, prepare: () => Promise<unknown>]>([
+      ["a parent", { parent }, children],
+      ["a tag", { tags: { shop: "one" } }, nothing],
+      ["what is blocked", { status: "blocked" }, blocked],
+      ["what failed", { status: "failed" }, failed],
+      ["what is queued", { status: "queued" }, nothing],
+      ["a workflow", { workflow: "flow" }, nothing],
+      ["all", {}, nothing],
+    ])("begins each page behind the one ahead: of %s", async (_, filter, prepare) => {
+      const runs = await five();
+      await prepare();
+      expect(await found(runs, { ...filter, before: runs[3]?.id, limit: 2, walk: 2 })).toEqual([2, 1]);
+    });
   },
   { perTest: true },
 );

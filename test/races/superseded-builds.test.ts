@@ -40,6 +40,16 @@ describeSomePostgres(
       expect(await stage.onlooker.call("list_due", look)).toMatchObject({ isUnnoted });
     });
 
+    test("and sends its schedules has not declared them where a newer build is there", async () => {
+      await aRun(stage);
+      await note("server", "old");
+      await stage.clock.advance(minute);
+      await note("server", "new");
+      await note("server", "old", { isStart: true, schedules: {}, armed: [] });
+      const declared = await stage.look("select has_declared from layover.deployment where id = 'old'");
+      expect(declared).toEqual([{ has_declared: false }]);
+    });
+
     test.each<readonly [what: string, meanwhile: () => Promise<unknown>, isDeclared: boolean]>([
       ["declares its schedules", async () => {}, true],
       ["declares nothing where a newer build is there", () => note("server", "new"), false],
