@@ -44,7 +44,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers)$/,
-    "races/many client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
+    "races/many races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
@@ -129,7 +129,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish|park)_/,
-    "races/finishes-kept races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
+    "races/finishes-kept races/parks races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
