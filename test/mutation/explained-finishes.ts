@@ -233,6 +233,7 @@ export const ofFinishes: readonly Explanation[] = [
   {
     why: "Null counts as no here.",
     mutants: [
+      "operate_runs: coalesce((p->>'dryRun')::boolean, false) → coalesce((p->>'dryRun')::boolean)",
       "note_process: coalesce((p->>'isLeaving')::boolean, false) → coalesce((p->>'isLeaving')::boolean)",
       "is_group_too_large: coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas... → coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas...",
       "kept_of_failed: coalesce(results ? h.position::text, false) → coalesce(results ? h.position::text)",
@@ -268,7 +269,7 @@ export const ofFinishes: readonly Explanation[] = [
     mutants: ["move_leases: not gives_back → true (2)"],
   },
   {
-    why: "Locks a run that was started meanwhile later, out of order: at worst a deadlock, and the caller sends that again.",
+    why: "Locks other runs later, out of order: at worst a deadlock, and the caller sends that again.",
     mutants: ["lock_steady_families: array(select f.run from layover.families_of(runs, true) as f) <@ v_before → true"],
   },
   {
@@ -278,5 +279,13 @@ export const ofFinishes: readonly Explanation[] = [
   {
     why: "Each note leaves ten builds of a name at most, in whatever namespace.",
     mutants: ["note_deployment: d.namespace = p->>'namespace' → true"],
+  },
+  {
+    why: "Locks runs that it does not need, in the one order.",
+    mutants: ["operate_each: verb in ('terminate', 'restart') → true"],
+  },
+  {
+    why: "Costs time only: what one run refuses is caught at once.",
+    mutants: ["operate_each: v_try = 1 → false"],
   },
 ];

@@ -16,7 +16,8 @@ describeSomePostgres(
     const flow = { workflow: "flow" };
     const hourMs = 3_600_000;
 
-    interface More extends Partial<Omit<OperateRunsCall, "callId">> {
+    interface More extends Partial<Omit<OperateRunsCall, "callId" | "walk">> {
+      readonly walk?: number | undefined;
       readonly callId?: string | undefined;
       readonly namespace?: string;
       readonly notAfter?: number;
@@ -48,6 +49,22 @@ describeSomePostgres(
       expect(last).toMatchObject({ runs: 1, next: null, outcomes: { paused: 1 } });
       expect(await operations()).toEqual([1, 2, 3, 4, 5].map((n) => [n, "pause", "paused"]));
       expect(await stage.look("select distinct call_id from layover.operation")).toEqual([{ call_id: callId }]);
+    });
+
+    test("looks at two thousand runs a page where nobody says how many", async () => {
+      await stage.onlooker.query(
+        `with made as (
+           insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at)
+             select layover.new_id(), 'default', 'flow', 2, '0null', true, layover.now() from generate_series(1, 2001) returning id
+         ) insert into layover.run_state (run_id, namespace, status, last_record_at, paused_at)
+             select m.id, 'default', 'parked', layover.now(), layover.now() from made m`,
+      );
+      const look = { dryRun: true, filter: { workflow: "flow", version: 9 } };
+      expect(await operate(stage.onlooker, { ...look, walk: undefined })).toMatchObject({
+        runs: 0,
+        next: expect.any(String),
+      });
+      expect(await operate(stage.onlooker, { ...look, walk: 3_000 })).toMatchObject({ runs: 0, next: null });
     });
 
     test("does nothing twice where a page comes again", async () => {

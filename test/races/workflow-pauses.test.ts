@@ -22,7 +22,11 @@ describeSomePostgres(
           ...more,
         });
     const [pause, resume] = [change("pause"), change("resume")];
-    const page = (verb: "pause" | "resume", by: Session = stage.onlooker): Promise<OperateRunsAnswer> =>
+    const page = (
+      verb: "pause" | "resume",
+      by: Session = stage.onlooker,
+      more: object = {},
+    ): Promise<OperateRunsAnswer> =>
       by.call("operate_runs", {
         verb,
         filter: { workflow },
@@ -31,6 +35,7 @@ describeSomePostgres(
         walk: 100,
         holds: true,
         armed: [soon],
+        ...more,
       });
     const start = async (by: Session = stage.onlooker, more: object = {}) => {
       const call = { ...aStart(), ...more };
@@ -46,6 +51,16 @@ describeSomePostgres(
     };
     const held = { paused: true, held: true, due: false };
     const free = { paused: false, due: true };
+
+    test("holds no runs of another workflow or namespace, and those of the default one where none is named", async () => {
+      const run = await aRun(stage);
+      const other = (await start(stage.onlooker, { namespace: "other" })).run;
+      await pause();
+      expect(await page("pause", stage.onlooker, { namespace: "other" })).toMatchObject({ runs: 0 });
+      expect(await page("pause", stage.onlooker, { filter: { workflow: "other" } })).toMatchObject({ runs: 0 });
+      expect(await page("pause", stage.onlooker, { namespace: undefined })).toMatchObject({ runs: 1 });
+      expect([await rowOf(run), await rowOf(other)]).toMatchObject([held, free]);
+    });
 
     test("holds runs that are started meanwhile, and others that were there, until it is resumed", async () => {
       const before = await aRun(stage);
