@@ -288,4 +288,11 @@ export const ofFinishes: readonly Explanation[] = [
     why: "Costs time only: what one run refuses is caught at once.",
     mutants: ["operate_each: v_try = 1 → false"],
   },
+  {
+    why: "Costs time only: a history that fits is counted first, and read whole.",
+    mutants: [
+      "page_budget: 2 * (bytes + 200 * records) > budget → true",
+      "page_budget: * records) > budget then budget → * records) >= budget then budget",
+    ],
+  },
 ];

@@ -55,6 +55,7 @@ describeSomePostgres(
     test("holds no runs of another workflow or namespace, and those of the default one where none is named", async () => {
       const run = await aRun(stage);
       const other = (await start(stage.onlooker, { namespace: "other" })).run;
+      await start(stage.onlooker, { workflow: "other" });
       await pause();
       expect(await page("pause", stage.onlooker, { namespace: "other" })).toMatchObject({ runs: 0 });
       expect(await page("pause", stage.onlooker, { filter: { workflow: "other" } })).toMatchObject({ runs: 0 });
