@@ -270,7 +270,10 @@ export const ofFinishes: readonly Explanation[] = [
   },
   {
     why: "Locks other runs later, out of order: at worst a deadlock, and the caller sends that again.",
-    mutants: ["lock_steady_families: array(select f.run from layover.families_of(runs, true) as f) <@ v_before → true"],
+    mutants: [
+      "operate_each: p ? 'cancels' → false",
+      "lock_steady_families: array(select f.run from layover.families_of(runs, true) as f) <@ v_before → true",
+    ],
   },
   {
     why: "Costs time only: says of the run what it has said, and spares no loss of a lease that stands.",
@@ -294,5 +297,13 @@ export const ofFinishes: readonly Explanation[] = [
       "page_budget: 2 * (bytes + 200 * records) > budget → true",
       "page_budget: * records) > budget then budget → * records) >= budget then budget",
     ],
+  },
+  {
+    why: "A page that is not full has no run at its limit.",
+    mutants: ["operate_runs: cardinality(v_page.runs) = v_limit → true"],
+  },
+  {
+    why: "Costs time only: nothing is deleted by another verb.",
+    mutants: ["operate_runs: v_verb = 'delete' → true"],
   },
 ];

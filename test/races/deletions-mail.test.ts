@@ -42,10 +42,10 @@ describeSomePostgres(
     const waiting = async () =>
       (await stage.look("select delivery from layover.kept_signal order by 1")).map((row) => row["delivery"]);
     const remove = (session: Session, run: Run) => session.call("delete_run", { runId: run.id, callId: randomUUID() });
-    const removeMany = (session: Session) =>
+    const removeMany = (session: Session, more: object = {}) =>
       session.call("operate_runs", {
         ...{ verb: "delete", filter: { workflow: "flow" }, callId: "019b799d-0000-7000-8000-0000000000ff" },
-        ...{ limit: 10, walk: 100, armed: [] },
+        ...{ limit: 10, walk: 100, armed: [], ...more },
       });
 
     test("drops the bodies of deliveries that came to the run, and of no others, and keeps what became of them", async () => {
@@ -65,13 +65,16 @@ describeSomePostgres(
       ]);
     });
 
-    test("does so for all runs of a page", async () => {
+    test.each([["default"], [undefined]])("does so for all runs of a page, of the namespace %s", async (namespace) => {
       const [run, other] = [await anOldRun(), await anOldRun()];
       const live = await aRunAtWork(stage);
       await aDelivery("one", [run]);
       await aDelivery("two", [other]);
       await aDelivery("live", [live]);
-      expect(await removeMany(stage.onlooker)).toMatchObject({ outcomes: { deleted: 2 }, refused: [{ runs: 1 }] });
+      expect(await removeMany(stage.onlooker, { namespace })).toMatchObject({
+        outcomes: { deleted: 2 },
+        refused: [{ runs: 1 }],
+      });
       expect(await bodies()).toEqual(["live"]);
     });
 
