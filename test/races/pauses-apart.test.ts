@@ -99,6 +99,22 @@ describeSomePostgres(
       expect(await run.state()).toMatchObject({ dueAt: noon });
     });
 
+    test.each([
+      ["that closes is not paused", "is_closing = true", "not_applicable"],
+      ["that was cancelled is not paused", "cancelled_position = 0", "not_applicable"],
+      ["that is asked to end is not paused", "cancel_requested_at = layover.now()", "not_applicable"],
+      [
+        "that undoes its steps is paused, also after its cancel",
+        "ending_position = 0, cancelled_position = 0",
+        "paused",
+      ],
+      ["that undoes its steps is paused, also after it has closed", "ending_position = 0, is_closing = true", "paused"],
+    ])("a run %s", async (_, state, outcome) => {
+      const run = await aRun(stage);
+      await stage.onlooker.query(`update layover.run_state set ${state}`);
+      expect(await pause(run)).toMatchObject({ outcome });
+    });
+
     describe("with a workflow", () => {
       test("a run that a person has paused stays that person's, and is not resumed with it", async () => {
         const run = await aRun(stage);
