@@ -306,4 +306,11 @@ export const ofFinishes: readonly Explanation[] = [
     why: "Costs time only: nothing is deleted by another verb.",
     mutants: ["operate_runs: v_verb = 'delete' → true"],
   },
+  {
+    why: "Costs time only: a walk that has room for no run finds none.",
+    mutants: [
+      "prune_runs: v_count >= v_limit → false",
+      "prune_runs: exit when v_count >= v_limit; v_walk → exit when v_count > v_limit; v_walk",
+    ],
+  },
 ];

@@ -153,6 +153,7 @@ export const ofOthers: readonly Explanation[] = [
     mutants: [
       "send_signal: p ? 'keyId' → true",
       "pause_run: p ? 'keyId' → true",
+      "pause_workflow: p ? 'keyId' → true",
       "operate_runs: p ? 'keyId' → true",
       "resume_run: p ? 'keyId' → true",
       "terminate_run: p ? 'keyId' → true",

@@ -99,6 +99,60 @@ describeSomePostgres(
       expect(await run.state()).toMatchObject({ dueAt: noon });
     });
 
+    describe("of a workflow", () => {
+      const change = (verb: "pause" | "resume", more: object = {}) =>
+        stage.onlooker.call(`${verb}_workflow`, { workflow: "flow", callId: randomUUID(), armed: [soon], ...more });
+      const rows = async (where = "true") =>
+        await stage.look(
+          `select namespace, workflow, call_id, resume_call_id, asked_by, reason, layover.to_ms(paused_at)::float8 as paused,
+              layover.to_ms(resumed_at)::float8 as resumed from layover.workflow_pause where ${where} order by namespace, workflow`,
+        );
+      const elsewhere = { namespace: "other" };
+
+      test("a pause that follows another one is kept in its place, with who asked for it and why", async () => {
+        await change("pause", { by: "ada", reason: "it is slow" });
+        await stage.clock.advance(minute);
+        const resumedBy = randomUUID();
+        await change("resume", { callId: resumedBy });
+        await stage.clock.advance(minute);
+        const callId = randomUUID();
+        expect(await change("pause", { callId, by: "bob", reason: "it is down" })).toMatchObject({
+          outcome: "paused",
+          callId,
+        });
+        expect(await rows()).toMatchObject([
+          {
+            ...{ call_id: callId, asked_by: "bob", reason: "it is down" },
+            ...{ paused: noon + 2 * minute, resumed: null },
+          },
+        ]);
+      });
+
+      test("a pause and its end leave those of other workflows and namespaces as they are", async () => {
+        await change("pause", elsewhere);
+        await change("pause", { workflow: "another" });
+        await change("resume", { ...elsewhere, workflow: "another" });
+        const others = "(namespace, workflow) <> ('default', 'flow')";
+        const before = await rows(others);
+        const callId = randomUUID();
+        expect(await change("resume")).toMatchObject({ outcome: "not_applicable" });
+        expect(await change("pause", { callId })).toMatchObject({ outcome: "paused", callId });
+        expect(await change("resume")).toMatchObject({ outcome: "resumed" });
+        expect(await change("pause", { callId })).toMatchObject({ outcome: "resumed", callId });
+        expect(await rows(others)).toEqual(before);
+        await stage.clock.advance(minute);
+        expect(await change("resume")).toMatchObject({ outcome: "resumed" });
+        expect(await rows("namespace = 'default' and workflow = 'flow'")).toMatchObject([{ resumed: noon }]);
+      });
+
+      test("a pause and its end that name no namespace and no id are of the default one, and get one", async () => {
+        const bare = { namespace: undefined, callId: undefined };
+        expect(await change("pause", bare)).toMatchObject({ outcome: "paused", callId: expect.any(String) });
+        expect(await change("resume", bare)).toMatchObject({ outcome: "resumed", callId: expect.any(String) });
+        expect(await rows()).toMatchObject([{ namespace: "default", resume_call_id: expect.any(String) }]);
+      });
+    });
+
     test.each([
       ["that closes is not paused", "is_closing = true", "not_applicable"],
       ["that was cancelled is not paused", "cancelled_position = 0", "not_applicable"],

@@ -1,0 +1,187 @@
+/** How far the walk over runs that are over has come, and what it writes down of that: so no run is looked at at every tick, and none is missed. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { aRun, minute, noon, type Run } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+const day = 24 * 60 * minute;
+
+describeSomePostgres(
+  "the walk of a prune",
+  (database) => {
+    const stage = stageOn(database);
+    const keep = { keepMs: minute, keepFailedMs: minute };
+    const prune = (more: object = {}) => stage.onlooker.call("prune_runs", { limit: 10, ...keep, ...more });
+    const ends = (run: Run, at: number, status = "completed") =>
+      stage.onlooker.query(
+        `update layover.run_state set status = $3, result = $4, error = $5, ready_at = null, due_at = null, ended_at = layover.from_ms($2)
+          where run_id = $1`,
+        [run.id, at, status, status === "completed" ? "0null" : null, status === "completed" ? null : "0null"],
+      );
+    const anEnd = async (at: number, status?: string) => {
+      const run = await aRun(stage);
+      await ends(run, at, status);
+      return run;
+    };
+    const walks = async () =>
+      await stage.look(
+        `select namespace, keep_ms::float8 as keep, layover.to_ms(pruned_until)::float8 as until, layover.to_ms(began_at)::float8 as began
+           from layover.pruning order by namespace, keep_ms, rules`,
+      );
+    const left = async () =>
+      (
+        await stage.look(
+          "select layover.to_ms(ended_at)::float8 as at from layover.run_state where ended_at is not null order by 1",
+        )
+      ).map(({ at }) => at);
+    const hours = (count: number) => noon - count * 60 * minute;
+
+    test("is written down: how far it came, but for the last ten minutes, and when it began", async () => {
+      await anEnd(hours(2));
+      await anEnd(noon - 5 * minute);
+      expect(await prune()).toEqual({ pruned: 2, isMore: false });
+      expect(await walks()).toEqual([{ namespace: "default", keep: minute, until: noon - 10 * minute, began: noon }]);
+      await stage.clock.advance(minute);
+      await anEnd(noon - 9 * minute);
+      expect(await prune()).toEqual({ pruned: 1, isMore: false });
+      expect(await walks()).toMatchObject([{ until: noon - 9 * minute, began: noon }]);
+    });
+
+    test("does not look again at what it has passed, until thirty days are over", async () => {
+      await anEnd(hours(1));
+      await prune();
+      await anEnd(hours(2));
+      expect(await prune()).toMatchObject({ pruned: 0 });
+      await stage.clock.set(noon + 30 * day);
+      expect(await prune()).toMatchObject({ pruned: 0 });
+      await stage.clock.advance(1);
+      expect(await prune()).toMatchObject({ pruned: 1 });
+      expect(await walks()).toMatchObject([{ until: hours(2), began: noon + 30 * day + 1 }]);
+    });
+
+    test("begins again where it is ahead of the clock, or of what may be deleted", async () => {
+      await anEnd(hours(1));
+      await prune();
+      for (const [column, at] of [
+        ["began_at", noon + 1],
+        ["pruned_until", noon - minute + 1],
+      ] as const) {
+        await stage.onlooker.query(`update layover.pruning set ${column} = layover.from_ms($1)`, [at]);
+        await anEnd(hours(3));
+        expect(await prune()).toMatchObject({ pruned: 1 });
+        expect(await walks()).toMatchObject([{ began: noon }]);
+      }
+    });
+
+    test("is one for each namespace, each time that runs are kept, and each rule", async () => {
+      await anEnd(hours(1));
+      const walked = { until: hours(1), began: noon };
+      await prune();
+      await anEnd(hours(5), "failed");
+      await prune({ namespace: "other" });
+      expect(await walks()).toEqual([{ namespace: "default", keep: minute, ...walked }]);
+      await prune({ keepFailedMs: 2 * minute });
+      expect(await left()).toEqual([]);
+      await anEnd(hours(6));
+      expect(await prune({ keepMs: 2 * minute, keepFailedMs: 2 * minute })).toMatchObject({ pruned: 1 });
+      await anEnd(hours(7));
+      expect(await prune()).toMatchObject({ pruned: 0 });
+      expect(await walks()).toHaveLength(4);
+    });
+
+    test("passes runs that are kept for longer, ten times as many as it deletes", async () => {
+      for (let count = 1; count <= 25; count += 1) await anEnd(hours(30) + count, "failed");
+      await anEnd(hours(2));
+      const call = { keepMs: minute, keepFailedMs: 90 * day, limit: 1 };
+      expect(await prune(call)).toEqual({ pruned: 0, isMore: true });
+      expect(await walks()).toMatchObject([{ until: hours(30) + 10 }]);
+      expect(await prune(call)).toEqual({ pruned: 0, isMore: true });
+      expect(await prune(call)).toEqual({ pruned: 1, isMore: true });
+      expect(await prune(call)).toEqual({ pruned: 0, isMore: false });
+    });
+
+    test("stays ahead of a run that somebody has locked, and of what ended with it", async () => {
+      const [locked] = [await anEnd(hours(3)), await anEnd(hours(2))];
+      const holder = await stage.hold("select from layover.run_state where run_id = $1 for update", [locked.id]);
+      expect(await prune()).toEqual({ pruned: 1, isMore: false });
+      const came = "select pruned_until < layover.from_ms($1) as is_before from layover.pruning";
+      expect(await stage.look(came, [hours(3)])).toEqual([{ is_before: true }]);
+      await holder.commit();
+      expect(await prune()).toEqual({ pruned: 1, isMore: false });
+    });
+
+    test("looks again at the millisecond of the last run that it had room for", async () => {
+      for (const at of [hours(3), hours(2), hours(2)]) await anEnd(at);
+      expect(await prune({ limit: 2 })).toEqual({ pruned: 2, isMore: true });
+      expect(await prune({ limit: 2 })).toEqual({ pruned: 1, isMore: false });
+    });
+
+    test("is forgotten after sixty days without one, in its own namespace", async () => {
+      await stage.onlooker.query(
+        `insert into layover.pruning (namespace, rules, keep_ms, pruned_until, began_at)
+           select n, 'old', 1, layover.now(), layover.from_ms($1) from unnest(array['default', 'other']) as n`,
+        [noon - 60 * day],
+      );
+      await prune();
+      expect(await walks()).toHaveLength(2);
+      await stage.clock.advance(1);
+      await prune();
+      expect(await walks()).toMatchObject([{ namespace: "other" }]);
+    });
+
+    describe("leaves a run that its parent would wait for again:", () => {
+      const aFamily = async (state: string) => {
+        const [parent, child] = [await aRun(stage), await aRun(stage)];
+        await ends(child, hours(1));
+        await stage.onlooker.query("update layover.run_state set has_parent = true where run_id = $1", [child.id]);
+        await stage.onlooker.query("update layover.run set parent_run_id = $2 where id = $1", [child.id, parent.id]);
+        await stage.onlooker.query(`update layover.run_state set ${state} where run_id = $1`, [parent.id]);
+        await prune({ keepFailedMs: 90 * day });
+        return Object.keys(await child.state()).length > 0;
+      };
+      const failed = "status = 'failed', error = '0null', ready_at = null, due_at = null, ended_at = layover.now()";
+
+      test.each([
+        ["one that failed, and does not say what it waited for", failed, true],
+        ["one that failed, and waited for no such run", `${failed}, failure = '{"children": []}'`, false],
+        ["one that failed, and owes undos", `${failed}, ending_position = 1`, false],
+        ["one that goes on", "turn = turn", false],
+        [
+          "one that was cancelled",
+          "status = 'cancelled', error = '0null', ready_at = null, due_at = null, ended_at = layover.now()",
+          false,
+        ],
+      ])("%s", async (_, state, isKept) => {
+        expect(await aFamily(state)).toBe(isKept);
+      });
+
+      test("one that failed while another one of its family did not", async () => {
+        const bystander = await aRun(stage);
+        await ends(bystander, noon, "failed");
+        expect(await aFamily("turn = turn")).toBe(false);
+      });
+    });
+
+    test("keeps what it knows of deleted runs as long as the longest of these times, in each namespace", async () => {
+      const note = (namespace: string, at: number) =>
+        stage.onlooker.query(
+          "insert into layover.deletion (namespace, run_id, deleted_at) values ($1, $2, layover.from_ms($3))",
+          [namespace, randomUUID(), at],
+        );
+      for (const namespace of ["default", "other"])
+        for (const minutes of [2, 3]) await note(namespace, noon - minutes * minute);
+      const deletions = async () =>
+        await stage.look(
+          "select namespace, layover.to_ms(deleted_at)::float8 as at from layover.deletion order by 1, 2",
+        );
+      await prune({ keepMs: 3 * minute, keepFailedMs: 1 });
+      expect(await deletions()).toEqual([
+        { namespace: "default", at: noon - 2 * minute },
+        { namespace: "other", at: noon - 3 * minute },
+        { namespace: "other", at: noon - 2 * minute },
+      ]);
+    });
+  },
+  { perTest: true },
+);
