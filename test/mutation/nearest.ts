@@ -34,11 +34,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
-    "races/what-counts races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
+    "races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/children-left races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
+    "races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
@@ -70,11 +70,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/what-counts races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
+    "races/what-counts races/claims-read races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
   ],
   [
     /^(answer_callback|expire_callbacks|read_answers)$/,
-    "races/answers races/stillness races/callbacks races/finishes-apart races/refusals http/copied-database engine/waits postgres/keys",
+    "races/claims-read races/callbacks-alive races/answers races/stillness races/callbacks races/finishes-apart races/refusals http/copied-database engine/waits postgres/keys",
   ],
   [
     /^(list_due|move_due)$/,

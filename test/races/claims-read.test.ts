@@ -1,0 +1,239 @@
+/** What a claim reads of the mail, of the ends of other runs and of what may have had its effect: its own rows, in their order, that nobody has taken. */
+import { describe, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { aRun, noon, type Run, second } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeSomePostgres(
+  "a claim",
+  (database) => {
+    const stage = stageOn(database, {
+      breaks: [
+        "the end of a run has reached the one that waits for it",
+        "positions are dense from 1, and last_position is the last",
+        "a signal is taken once, by a record of its kind with its payload",
+        "what is not over, paused or blocked and needs to be looked at has a due instant",
+        "no record is older than the one ahead of it",
+      ],
+    });
+    type Columns = Readonly<Record<string, string | number | boolean>>;
+    const write = (table: string, { id }: Run, columns: Columns) => {
+      const values = Object.values(columns);
+      return stage.onlooker.query(
+        `insert into layover.${table} (run_id, ${Object.keys(columns).join(", ")})
+           values ($1, ${values.map((_, index) => `$${index + 2}`).join(", ")})`,
+        [id, ...values],
+      );
+    };
+    const at = (ms: number) => new Date(noon + ms).toISOString();
+    const place = (path: string, occurrence = 1) => ({ path, occurrence });
+    const two = async () => [await aRun(stage), await aRun(stage)] as const;
+    const set = (assignments: string) => stage.onlooker.query(`update layover.run_state set ${assignments}`);
+    const read = async (run: Run) => {
+      await set("has_mail = true, has_pending = true");
+      const told = await run.claim(stage.onlooker, { token: "first" });
+      if (told.outcome !== "claimed" || !("historyBytes" in told))
+        throw new Error(`It was not claimed: ${told.outcome}`);
+      return told;
+    };
+
+    describe("reads of signals", () => {
+      const send = (run: Run, name: string, payload: string) => run.signal(stage.onlooker, name, { payload });
+
+      test("its own, in the order in which they came, and none that is taken", async () => {
+        const [run, other] = await two();
+        await send(run, "b", '0"taken"');
+        await send(run, "b", '0"1"');
+        await send(other, "b", '0"other"');
+        await send(run, "a", '0"2"');
+        await send(run, "b", '0"3"');
+        await stage.onlooker.query("update layover.signal set position = 0 where payload = '0\"taken\"'");
+        expect((await read(run)).signals?.map(({ name, payload }) => [name, payload])).toEqual([
+          ["b", '0"1"'],
+          ["a", '0"2"'],
+          ["b", '0"3"'],
+        ]);
+      });
+
+      test("the first twenty of each name", async () => {
+        const run = await aRun(stage);
+        for (let number = 1; number <= 22; number += 1)
+          for (const name of ["a", "b"]) await send(run, name, `0${number}`);
+        const payloads = (await read(run)).signals?.filter(({ name }) => name === "b").map(({ payload }) => payload);
+        expect(payloads).toEqual(Array.from({ length: 20 }, (_, index) => `0${index + 1}`));
+      });
+    });
+
+    test("reads of answers its own, of its epoch, that are not taken", async () => {
+      const [run, other] = await two();
+      const answer = (of: Run, path: string, more: Columns = {}) =>
+        write("callback", of, {
+          ...place(path),
+          epoch: 0,
+          outcome: "resolved",
+          value: "0null",
+          answered_at: at(0),
+          ...more,
+        });
+      await answer(run, "own");
+      await answer(other, "of another run");
+      await answer(run, "of another epoch", { epoch: 1 });
+      await answer(run, "taken", { position: 0 });
+      expect((await read(run)).callbacks?.map(({ path }) => path)).toEqual(["own"]);
+    });
+
+    describe("reads of the ends of other runs", () => {
+      const end = (of: Run, path: string, more: Columns = {}) =>
+        write("pending", of, {
+          ...{ ...place(path), kind: "child", demanded_after: 0, ordinal: 1, child_run_id: of.id },
+          ...{ child_status: "completed", child_value: "0null", child_ended_at: at(0), ...more },
+        });
+
+      test("its own, the first one first, and none that it has left or that goes on", async () => {
+        const [run, other] = await two();
+        await end(run, "late", { child_ended_at: at(2) });
+        await end(run, "second", { ordinal: 2 });
+        await end(run, "first");
+        await end(run, "left", { is_released: true });
+        await write("pending", run, {
+          ...place("goes on"),
+          kind: "child",
+          demanded_after: 0,
+          ordinal: 1,
+          child_run_id: run.id,
+        });
+        await end(other, "of another run");
+        const { children } = await read(run);
+        expect(children).toMatchObject({ isMore: false });
+        expect(children?.ends.map(({ path }) => path)).toEqual(["first", "second", "late"]);
+      });
+
+      test("as many as have one mebibyte together, each with 200 bytes more, and one at least", async () => {
+        const run = await aRun(stage);
+        const half = 512 * 1024 - 200;
+        await end(run, "a", { ordinal: 1, child_value: "x".repeat(half) });
+        await end(run, "b", { ordinal: 2, child_value: "x".repeat(half) });
+        await end(run, "c", { ordinal: 3, child_value: "" });
+        const { children } = await read(run);
+        expect(children).toMatchObject({ isMore: true });
+        expect(children?.ends.map(({ path }) => path)).toEqual(["a", "b"]);
+      });
+
+      test("one that has more than that", async () => {
+        const run = await aRun(stage);
+        await end(run, "a", { child_value: "x".repeat(2 * 1024 * 1024) });
+        await end(run, "b", { ordinal: 2 });
+        expect(await read(run)).toMatchObject({ children: { isMore: true, ends: [{ path: "a" }] } });
+      });
+
+      test("nothing where none has ended", async () => {
+        expect((await read(await aRun(stage))).children ?? null).toBeNull();
+      });
+    });
+
+    describe("of a run that closes reads of what may have had its effect", () => {
+      const closing = async () => {
+        const runs = await two();
+        await set("is_closing = true");
+        return runs;
+      };
+      const tried = (of: Run, path: string, number: number, more: Columns = {}) =>
+        write("attempt", of, {
+          ...place(path),
+          epoch: 0,
+          number,
+          began_at: at(0),
+          ended_at: at(0),
+          error: "0null",
+          ...more,
+        });
+      const recorded = (of: Run, kind: string, path: string, more: Columns = {}) =>
+        write("record", of, {
+          ...{
+            ...place(path),
+            epoch: 0,
+            position: 1,
+            kind,
+            attempts: 1,
+            is_failure: false,
+            value: "0null",
+            recorded_at: at(0),
+          },
+          ...more,
+        });
+      const attempted = async (run: Run) =>
+        [...((await read(run)).attempted ?? [])].sort(
+          (a, b) => a.path.localeCompare(b.path) || a.occurrence - b.occurrence,
+        );
+
+      test("its own steps that failed and have no record, with how often they were tried", async () => {
+        const [run, other] = await closing();
+        for (const number of [1, 2]) await tried(run, "a", number);
+        await tried(run, "a", 1, { occurrence: 2 });
+        await tried(run, "of another epoch", 1, { epoch: 1 });
+        await tried(other, "of another run", 1);
+        await tried(run, "recorded", 1);
+        await recorded(run, "step", "recorded");
+        expect(await attempted(run)).toEqual([
+          { ...place("a"), attempts: 2 },
+          { ...place("a", 2), attempts: 1 },
+        ]);
+      });
+
+      test.each<readonly [what: string, kind: string, path: string, more: Columns]>([
+        ["of another kind", "sleep", "a", {}],
+        ["of another place", "step", "b", {}],
+        ["of another occurrence", "step", "a", { occurrence: 2 }],
+        ["of another epoch", "step", "a", { epoch: 1 }],
+      ])("a step that failed, though there is a record %s", async (_, kind, path, more) => {
+        const [run] = await closing();
+        await tried(run, "a", 1);
+        await recorded(run, kind, path, more);
+        expect(await attempted(run)).toEqual([{ ...place("a"), attempts: 1 }]);
+      });
+
+      test("a step that failed, though another run has a record of it", async () => {
+        const [run, other] = await closing();
+        await tried(run, "a", 1);
+        await recorded(other, "step", "a");
+        expect(await attempted(run)).toHaveLength(1);
+      });
+
+      test("the runs that it waits for, or has started and waits for, whose end it did not take", async () => {
+        const [run, other] = await closing();
+        const startedBy = (parent: Run, child: Run, path: string, isAwaited: boolean) =>
+          stage.onlooker.query(
+            `with child as (
+               update layover.run set parent_run_id = $2, parent_path = $3, parent_occurrence = 1 where id = $1
+             ) update layover.run_state set has_parent = $4 where run_id = $1`,
+            [child.id, parent.id, path, isAwaited],
+          );
+        const [invoked, detached, ofOther, taken] = [
+          await aRun(stage),
+          await aRun(stage),
+          await aRun(stage),
+          await aRun(stage),
+        ];
+        await startedBy(run, invoked, "invoked", true);
+        await startedBy(run, detached, "detached", false);
+        await startedBy(other, ofOther, "of another run", true);
+        await startedBy(run, taken, "taken", true);
+        await recorded(run, "child", "taken");
+        const waits = (of: Run, path: string, kind = "child") =>
+          write("pending", of, {
+            ...{ ...place(path), kind, demanded_after: 0, ordinal: 1 },
+            ...(kind === "child" ? { child_run_id: of.id } : { until: at(second) }),
+            ...(kind === "child" && { child_status: "completed", child_value: "0null", child_ended_at: at(0) }),
+          });
+        await waits(run, "deleted since");
+        await waits(run, "nap", "sleep");
+        await waits(other, "of another run, deleted since");
+        expect(await attempted(run)).toEqual([
+          { ...place("deleted since"), runId: run.id },
+          { ...place("invoked"), runId: invoked.id },
+        ]);
+      });
+    });
+  },
+  { perTest: true },
+);
