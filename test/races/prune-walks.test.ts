@@ -90,6 +90,24 @@ describeSomePostgres(
       expect(await walks()).toHaveLength(4);
     });
 
+    test("begins behind its place, wherever that of another namespace is", async () => {
+      const other = await aRun(stage);
+      await ends(other, hours(1));
+      for (const [table, key] of [
+        ["run", "id"],
+        ["run_state", "run_id"],
+      ])
+        await stage.onlooker.query(`update layover.${table} set namespace = 'other' where ${key} = $1`, [other.id]);
+      expect(await prune({ namespace: "other" })).toMatchObject({ pruned: 1 });
+      await anEnd(hours(5));
+      expect(await prune()).toMatchObject({ pruned: 1 });
+      await anEnd(hours(5));
+      await anEnd(hours(4));
+      expect(await prune()).toMatchObject({ pruned: 1 });
+      await stage.onlooker.query("update layover.pruning set pruned_until = layover.from_ms($1)", [noon - minute]);
+      expect(await prune()).toMatchObject({ pruned: 0 });
+    });
+
     test("passes runs that are kept for longer, ten times as many as it deletes", async () => {
       for (let count = 1; count <= 25; count += 1) await anEnd(hours(30) + count, "failed");
       await anEnd(hours(2));
