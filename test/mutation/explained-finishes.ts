@@ -313,4 +313,8 @@ export const ofFinishes: readonly Explanation[] = [
       "prune_runs: exit when v_count >= v_limit; v_walk → exit when v_count > v_limit; v_walk",
     ],
   },
+  {
+    why: "Costs time only: writes where it is already, or looks again at what it has passed.",
+    mutants: ["prune_walk: v_last > v_from → true (2)"],
+  },
 ];

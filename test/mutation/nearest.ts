@@ -57,7 +57,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(read_replay|export_run|describe_replay|list_parked)$/,
     "postgres/replays http/replay-check cli/replay-check postgres/keys",
   ],
-  [/^(upgrade_run|read_mail|last_mail|is_of_version)$/, "races/upgrades engine/upgrades cli/upgrade postgres/keys"],
+  [
+    /^(upgrade_run|read_mail|last_mail|is_of_version)$/,
+    "races/upgrades-apart races/upgrades engine/upgrades cli/upgrade postgres/keys",
+  ],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [
     /^(start_run|is_same|is_same_schedule|refuse_late_commit|find_run|read_run)$/,

@@ -129,6 +129,16 @@ describeSomePostgres(
       expect(await prune()).toEqual({ pruned: 1, isMore: false });
     });
 
+    test("has nothing more to do while the first of many is locked", async () => {
+      const first = await anEnd(hours(3));
+      for (let count = 1; count <= 10; count += 1) await anEnd(hours(2) + count);
+      const holder = await stage.hold("select from layover.run_state where run_id = $1 for update", [first.id]);
+      expect(await prune({ limit: 1 })).toEqual({ pruned: 0, isMore: true });
+      expect(await prune({ limit: 1 })).toEqual({ pruned: 0, isMore: false });
+      await holder.commit();
+      expect(await prune({ limit: 1 })).toEqual({ pruned: 1, isMore: true });
+    });
+
     test("looks again at the millisecond of the last run that it had room for", async () => {
       for (const at of [hours(3), hours(2), hours(2)]) await anEnd(at);
       expect(await prune({ limit: 2 })).toEqual({ pruned: 2, isMore: true });
