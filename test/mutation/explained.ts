@@ -5,6 +5,7 @@
 import { ofEpochs } from "./explained-epochs.ts";
 import { ofFinishes } from "./explained-finishes.ts";
 import { ofOthers } from "./explained-others.ts";
+import { ofRuns } from "./explained-runs.ts";
 import { ofSchedules } from "./explained-schedules.ts";
 import { ofValues } from "./explained-values.ts";
 import { ofVerbs } from "./explained-verbs.ts";
@@ -19,6 +20,7 @@ export const explained: readonly Explanation[] = [
   ...ofEpochs,
   ...ofFinishes,
   ...ofOthers,
+  ...ofRuns,
   ...ofValues,
   ...ofVerbs,
   ...ofSchedules,

@@ -1,0 +1,202 @@
+/** What nobody finds out about the rows of runs: who asks for them, locks them and counts them (see explained.ts). */
+import type { Explanation } from "./explained.ts";
+
+export const ofRuns: readonly Explanation[] = [
+  {
+    why: "Costs time only: the function behind it asks for the same, and does nothing where it is not there.",
+    mutants: [
+      "finish_run: not f ?| '{closes,announces}' → false",
+      "finish_run: v_record->>'kind' <> 'step' → true",
+      "finish_run: f ? 'patches' → true",
+      "finish_run: s.children > 0 → true",
+      "finish_run: s.children > 0 then v_others → s.children >= 0 then v_others",
+      "finish_run: s.has_parent → true",
+      "finish_turn: f ? 'announces' → true",
+      "finish_turns: current_setting('transaction_isolation') <> 'read committed' → true",
+      "finish_turns: layover.is_wrongly_armed(p) → true",
+      "is_wrongly_armed: p ? 'rings' → true",
+      "move_due: s.refused_by is not null → true",
+      'leave_children: records @> \'[{"kind": "child"}]\' → true',
+      "list_elsewhere: not p->'versions' @> d.versions → true",
+    ],
+  },
+  {
+    why: "The names that a run has closed are the same with none added, and no name at all is closed by null or by an empty list.",
+    mutants: ["finish_run: f ? 'closes' → true"],
+  },
+  {
+    why: "Only a turn that fails its run says what failed.",
+    mutants: ["finish_run: v_next = 'failed' → true"],
+  },
+  {
+    why: "A token is drawn for one claim, so it stands in one row.",
+    mutants: [
+      "finish_run: t.run_id = (f->>'runId')::uuid → true (2)",
+      "finish_run: t.run_id = (f->>'runId')::uuid → true (3)",
+      "finish_run: t.run_id = (f->>'runId')::uuid → true (4)",
+    ],
+  },
+  {
+    why: "The family of a run that has none is the run, which the update has locked.",
+    mutants: ["finish_run: t.has_parent → true (2)"],
+  },
+  {
+    why: "A finish that is no more the run's, or that saw less, is deferred, which looks neither for an end nor for a closing.",
+    mutants: [
+      "finish_run: t.namespace = p->>'namespace' → true (3)",
+      "finish_run: t.token = (f->>'token')::uuid → true (3)",
+      "finish_run: t.last_position = (f->>'position')::integer → true (3)",
+      "finish_run: exists (select from layover.run_state t where t.run_id = (f->>'runId')::uuid and t.namespace = p-... → true (3)",
+      "finish_run: t.namespace = p->>'namespace' → true (4)",
+      "finish_run: t.token = (f->>'token')::uuid → true (4)",
+      "finish_run: t.last_position = (f->>'position')::integer → true (4)",
+    ],
+  },
+  {
+    why: "An end is written only when no run is at work any more that is to end with this one.",
+    mutants: ["finish_run: f ? 'ending' → false (4)"],
+  },
+  {
+    why: "Only a turn that nobody's code fits names its deployment; and one without a name speaks for all, as refuse_run does then.",
+    mutants: ["finish_run: v_next = 'blocked' → true (2)", "finish_run: f ? 'deployment' → true"],
+  },
+  {
+    why: "A run that another one waits for ends alone: the look (in_stretches) says so, and so does the set.",
+    mutants: [
+      "finish_runs: not t.has_parent → true",
+      "in_stretches: not (t.has_parent and layover.is_over(i.turn->>'next')) → true",
+      "in_stretches: t.has_parent → true",
+      "in_stretches: layover.is_over(i.turn->>'next') → true",
+    ],
+  },
+  {
+    why: "Costs time only: the set raises, or there is none, and all is done item by item.",
+    mutants: [
+      "finish_runs: not i.is_over → false (3)",
+      "finish_runs: not t.has_parent and layover.ends_in_time(t, i.records) → false",
+      "in_stretches: not are_sets → true",
+      "in_stretches: i.turn ? 'record' → true",
+      "in_stretches: t.lost < 2 → true",
+      "in_stretches: t.lost < 2 and not → t.lost <= 2 and not",
+      "in_stretches: t.run_id = (i.turn->>'runId')::uuid → true",
+    ],
+  },
+  {
+    why: "The run that moved is done after the others of its set. Locks out of order are at worst a deadlock, and the caller sends that again.",
+    mutants: ["finish_runs: v_count < cardinality(turns) → false"],
+  },
+  {
+    why: "Costs time only: finish_run and the claim after it come to the same.",
+    mutants: [
+      "finish_step: update layover.run_state as t set status = 'running', turn = t.turn + 1, token = (f->'claim'->>'t... → null;",
+      "may_run: coalesce(layover.stops_at(t) > at, true) → coalesce(layover.stops_at(t) > at)",
+    ],
+  },
+  {
+    why: "The holder of the lease finishes it, so the run is running.",
+    mutants: ["finish_step: status = 'running', → nothing"],
+  },
+  {
+    why: "Waits for locks that it does not need, in the one order, and asks nobody to end.",
+    mutants: ["has_left_child: b.child_bond = 'cancel' → true", "has_left_child: b.child_status is null → true"],
+  },
+  {
+    why: "end_waits has deleted the row of a run that goes on, or that has ended in time.",
+    mutants: ["leave_children: b.child_bond = 'cancel' → true", "leave_children: not h.item ? 'value' → true"],
+  },
+  {
+    why: "A run that closes has released these rows before (release_all), and one that is over has none any more.",
+    mutants: ["leave_children: , is_released = true → nothing"],
+  },
+  {
+    why: "With a pending row it is no item of a set; without one it is claimed as any other.",
+    mutants: ["may_run: not t.is_closing → true"],
+  },
+  {
+    why: "Null counts as no here.",
+    mutants: [
+      "operate_runs: coalesce((p->>'dryRun')::boolean, false) → coalesce((p->>'dryRun')::boolean)",
+      "note_process: coalesce((p->>'isLeaving')::boolean, false) → coalesce((p->>'isLeaving')::boolean)",
+      "is_group_too_large: coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas... → coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas...",
+      "kept_of_failed: coalesce(results ? h.position::text, false) → coalesce(results ? h.position::text)",
+      "list_carriers: list_carriers.refused_by is null → false",
+    ],
+  },
+  {
+    why: "Of two definitions, one with a code of its input and one without, the keys differ.",
+    mutants: ["is_same_schedule: one ? 'sent' → true", "is_same_schedule: other ? 'sent' → true"],
+  },
+  {
+    why: "The history of epoch 0 is one segment, which belongs to that.",
+    mutants: ["is_epoch_alive: epoch = 0 → false"],
+  },
+  {
+    why: "Costs time only: the first of them counts.",
+    mutants: ["list_elsewhere: limit 1 → nothing", "list_elsewhere: limit 1 → nothing (2)"],
+  },
+  {
+    why: "Without a run to begin after, it begins after an instant that no run is due at.",
+    mutants: ["list_due: coalesce(v_after_run, '00000000-0000-0000-0000-000000000000') → coalesce(v_after_run)"],
+  },
+  {
+    why: "Locks one more of the 32, which is that of no id.",
+    mutants: ["lock_ids: c->>'id' is not null → true"],
+  },
+  {
+    why: "Whoever changes the pending rows of a run locks them by himself, too, in the one order.",
+    mutants: ["lock_families: v_one.is_whole → false"],
+  },
+  {
+    why: "A return names no time, and no lease ends at none.",
+    mutants: ["move_leases: not gives_back → true (2)"],
+  },
+  {
+    why: "Locks other runs later, out of order: at worst a deadlock, and the caller sends that again.",
+    mutants: [
+      "operate_each: p ? 'cancels' → false",
+      "lock_steady_families: array(select f.run from layover.families_of(runs, true) as f) <@ v_before → true",
+    ],
+  },
+  {
+    why: "Costs time only: says of the run what it has said, and spares no loss of a lease that stands.",
+    mutants: ["move_leases: i.path is not null → true (2)", "move_leases: not found → true (2)"],
+  },
+  {
+    why: "Each note leaves ten builds of a name at most, in whatever namespace.",
+    mutants: ["note_deployment: d.namespace = p->>'namespace' → true"],
+  },
+  {
+    why: "Locks runs that it does not need, in the one order.",
+    mutants: ["operate_each: verb in ('terminate', 'restart') → true"],
+  },
+  {
+    why: "Costs time only: what one run refuses is caught at once.",
+    mutants: ["operate_each: v_try = 1 → false"],
+  },
+  {
+    why: "Costs time only: a history that fits is counted first, and read whole.",
+    mutants: [
+      "page_budget: 2 * (bytes + 200 * records) > budget → true",
+      "page_budget: * records) > budget then budget → * records) >= budget then budget",
+    ],
+  },
+  {
+    why: "A page that is not full has no run at its limit.",
+    mutants: ["operate_runs: cardinality(v_page.runs) = v_limit → true"],
+  },
+  {
+    why: "Costs time only: nothing is deleted by another verb.",
+    mutants: ["operate_runs: v_verb = 'delete' → true"],
+  },
+  {
+    why: "Costs time only: a walk that has room for no run finds none.",
+    mutants: [
+      "prune_runs: v_count >= v_limit → false",
+      "prune_runs: exit when v_count >= v_limit; v_walk → exit when v_count > v_limit; v_walk",
+    ],
+  },
+  {
+    why: "Costs time only: writes where it is already, or looks again at what it has passed.",
+    mutants: ["prune_walk: v_last > v_from → true (2)"],
+  },
+];
