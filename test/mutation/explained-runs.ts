@@ -199,4 +199,12 @@ export const ofRuns: readonly Explanation[] = [
     why: "Costs time only: writes where it is already, or looks again at what it has passed.",
     mutants: ["prune_walk: v_last > v_from → true (2)"],
   },
+  {
+    why: "The record of an ending is no undo.",
+    mutants: ["put_done_undos_first: h.position > e.position → h.position >= e.position"],
+  },
+  {
+    why: "Costs time only: in epoch 0 no answer of another epoch is alive.",
+    mutants: ["read_answers: $2 > 0 → true", "read_answers: $2 or $2 > 0 and layover → $2 or $2 >= 0 and layover"],
+  },
 ];

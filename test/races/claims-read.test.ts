@@ -1,7 +1,7 @@
 /** What a claim reads of the mail, of the ends of other runs and of what may have had its effect: its own rows, in their order, that nobody has taken. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRun, noon, type Run, second } from "./runs.ts";
+import { aRun, noon, type Run, second, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -80,6 +80,24 @@ describeSomePostgres(
       await answer(run, "of another epoch", { epoch: 1 });
       await answer(run, "taken", { position: 0 });
       expect((await read(run)).callbacks?.map(({ path }) => path)).toEqual(["own"]);
+    });
+
+    test("reads of answers those to URLs of an earlier epoch that it goes on from", async () => {
+      const run = await aRun(stage);
+      await set("epoch = 3");
+      const segments = [1, 3].map((epoch) => ({ run: run.id, epoch, from: epoch === 1 ? 0 : 2, at: 0 }));
+      await write("epoch", run, {
+        ...{ epoch: 3, why: "retried", is_input_parsed: true, began_at: at(0), kept: 1 },
+        segments: JSON.stringify(segments),
+      });
+      for (const epoch of [1, 2, 3])
+        await write("callback", run, {
+          ...{ ...place(`of ${epoch}`), epoch, outcome: "resolved", value: "0null", answered_at: at(0) },
+        });
+      await set("has_mail = true");
+      const turns = [run.toClaim({ token: "first" })];
+      const told: object = await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns });
+      expect(told).toMatchObject({ turns: [{ callbacks: [{ path: "of 1" }, { path: "of 3" }] }] });
     });
 
     describe("reads of the ends of other runs", () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRun, minute, noon, type Run } from "./runs.ts";
+import { aRun, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const day = 24 * 60 * minute;
@@ -127,6 +127,38 @@ describeSomePostgres(
       expect(await stage.look(came, [hours(3)])).toEqual([{ is_before: true }]);
       await holder.commit();
       expect(await prune()).toEqual({ pruned: 1, isMore: false });
+    });
+
+    test("comes to the very end of the last run that it has deleted", async () => {
+      await anEnd(hours(2));
+      await prune();
+      const came = "select pruned_until = layover.from_ms($1) as is_there from layover.pruning";
+      expect(await stage.look(came, [hours(2)])).toEqual([{ is_there: true }]);
+    });
+
+    test("waits for no run that is locked, though another one ended at that instant", async () => {
+      const [locked] = [await anEnd(hours(2)), await anEnd(hours(2))];
+      await stage.hold("select from layover.run_state where run_id = $1 for update", [locked.id]);
+      await stage.onlooker.query("set statement_timeout = '5s'");
+      expect(await prune()).toEqual({ pruned: 1, isMore: false });
+      expect(await locked.state()).toMatchObject({ status: "completed" });
+    });
+
+    test("leaves a run that has begun again since it was found", async () => {
+      const [first, second] = [await anEnd(hours(3)), await anEnd(hours(2))];
+      await stage.onlooker.query(
+        "insert into layover.tag (run_id, namespace, name, value) values ($1, 'default', 'shop', 'one')",
+        [first.id],
+      );
+      const holder = await stage.hold("select from layover.tag for update");
+      const pruner = await stage.session("pruner");
+      const told = pruner.call("prune_runs", { limit: 10, ...keep });
+      await pruner.untilBlocked(holder);
+      const restart = { runId: second.id, callId: randomUUID(), armed: [soon] };
+      expect(await stage.onlooker.call("restart_run", restart)).toMatchObject({ outcome: "restarted" });
+      await holder.commit();
+      expect(await told).toMatchObject({ pruned: 1 });
+      expect(await second.state()).toMatchObject({ status: "parked" });
     });
 
     test("has nothing more to do while the first of many is locked", async () => {

@@ -189,6 +189,44 @@ describeSomePostgres("a retry", (database) => {
       expect(row?.["owed"]).toEqual([owed[1], owed[0], owed[2]]);
     });
 
+    test("owes first what is done of it: after its end, of that occurrence, in its own history", async () => {
+      const twice = { path: "b", occurrence: 2 };
+      const end = { next: "failed", error: "0{}", owed: [...owed, twice] };
+      const history = (done: readonly string[]) => [
+        undo("c"),
+        aRecord("ending", "", { value: JSON.stringify(end) }),
+        ...owed.map(({ path }) => undo(path, !done.includes(path))),
+        { ...undo("b"), occurrence: 2 },
+      ];
+      const endings = async ({ id }: Run, epoch: number) =>
+        (
+          await stage.look("select value from layover.record where run_id = $1 and epoch = $2 and kind = 'ending'", [
+            id,
+            epoch,
+          ])
+        ).map(({ value }) => String(value));
+      const anUndoneOne = async (done: readonly string[]) => {
+        const run = await aFailedRun(history(done), undefined);
+        await stage.look(
+          "update layover.run_state set ending_position = 2, undos = 4, failed_undos = 2 where run_id = $1",
+          [run.id],
+        );
+        return run;
+      };
+      const [run, other] = [await anUndoneOne([]), await anUndoneOne(["a", "c"])];
+      // The other one is at the epoch that this one is to begin, and its order there is another one.
+      await retry(other);
+      await stage.look(
+        "update layover.record set value = $2 where run_id = $1 and epoch = 2 and kind = 'ending' returning value",
+        [other.id, JSON.stringify(end)],
+      );
+      const before = [await endings(run, 1), await endings(other, 2)];
+      expect(await retry(run)).toMatchObject({ outcome: "retried" });
+      const [ending = "{}"] = await endings(run, 2);
+      expect(JSON.parse(ending)).toEqual({ ...end, owed: [twice, ...owed] });
+      expect([await endings(run, 1), await endings(other, 2)]).toEqual(before);
+    });
+
     test.each([0, null])("is refused where no undo failed: %s", async (failedUndos) => {
       const run = await anUndoneRun(failedUndos);
       expect(await retry(run)).toEqual({ outcome: "compensated", runId: run.id });
