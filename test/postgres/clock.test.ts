@@ -17,6 +17,16 @@ describeEachPostgres(
       expect(now % 1).toBe(0);
     });
 
+    test("is told with how far the database was migrated, with what breaks, and the release of its functions once they are whole", async () => {
+      const read = async () => (await database.pool.query("select layover.read_clock() as told")).rows[0]?.told;
+      const [last] = (await database.pool.query("select max(number) as number from layover.migration")).rows;
+      await database.pool.query("update layover.migration set is_breaking = number in (2, 3)");
+      const told = await read();
+      expect(told).toMatchObject({ migration: last?.number, breaking: 3, functions: expect.any(String) });
+      await database.pool.query("update layover.function_set set checksum = ''");
+      expect(await read()).toMatchObject({ functions: null });
+    });
+
     test("stands still at noon until it is turned", async () => {
       const clock = await database.turnClock();
       expect(await databaseTime()).toBe(Date.UTC(2026, 0, 1, 12));
