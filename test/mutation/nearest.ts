@@ -88,7 +88,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/deployments-noted postgres/adopting races/run-claims-told platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^finish_once$/, "races/transactions engine/transactions"],
-  [/^(keep|read)_patches$/, "races/finishes-kept races/sets races/deferred engine/patches races/remains"],
+  [
+    /^(keep|read)_patches$/,
+    "races/finishes-kept races/claims-read races/sets races/deferred engine/patches races/remains",
+  ],
   [
     /^(continue_run|count_laps|forget_epochs|may_continue)$/,
     "races/laps races/next-epochs races/finishes-kept races/lock-order engine/continue-as-new races/epochs races/remains",
@@ -171,7 +174,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(count_fitting|page_budget|read_page|read_records)$/,
-    "races/fitting races/budget platform/large-histories races/late-calls",
+    "races/claims-read races/fitting races/budget platform/large-histories races/late-calls",
   ],
   [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],
   [/^is_due_late$/, "races/due-late engine/lost-answers"],

@@ -1,7 +1,7 @@
 /** What a claim reads of the mail, of the ends of other runs and of what may have had its effect: its own rows, in their order, that nobody has taken. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRun, noon, type Run, second, terms } from "./runs.ts";
+import { aFanOut, aRun, noon, type Run, second, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -98,6 +98,32 @@ describeSomePostgres(
       const turns = [run.toClaim({ token: "first" })];
       const told: object = await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns });
       expect(told).toMatchObject({ turns: [{ callbacks: [{ path: "of 1" }, { path: "of 3" }] }] });
+    });
+
+    test("reads of changes of its code those that it has met in its epoch", async () => {
+      const [run, other] = await two();
+      await write("patch", run, { epoch: 0, path: "own", position: 0 });
+      await write("patch", run, { epoch: 1, path: "of another epoch", position: 0 });
+      await write("patch", other, { epoch: 0, path: "of another run", position: 0 });
+      await set("handed_position = 0");
+      expect((await read(run)).patches).toEqual([{ path: "own", position: 0 }]);
+    });
+
+    test("has pages of its own history alone, and of its own branch", async () => {
+      const [run, other] = [await aFanOut(stage, ["a"]), await aFanOut(stage, ["a"])];
+      const page = { runId: run.id, epoch: 0, after: 0, through: 1, token: tokenOf("a"), ...place("a") };
+      const ask = async (more: object) => (await stage.onlooker.call("read_page", { ...page, ...more })).outcome;
+      await stage.onlooker.query("update layover.pending set token = gen_random_uuid() where run_id = $1", [other.id]);
+      expect(await ask({})).toBe("read");
+      expect([await ask({ runId: other.id }), await ask({ occurrence: 2 }), await ask({ path: "b" })]).toEqual([
+        "superseded",
+        "superseded",
+        "superseded",
+      ]);
+      const atWork = await aRun(stage);
+      await atWork.claim(stage.onlooker, { token: "work" });
+      const whole = { path: undefined, occurrence: undefined, token: tokenOf("work") };
+      expect([await ask({ ...whole, runId: atWork.id }), await ask(whole)]).toEqual(["read", "superseded"]);
     });
 
     describe("reads of the ends of other runs", () => {
