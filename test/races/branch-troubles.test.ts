@@ -1,6 +1,7 @@
 /** A branch that did not get on: its own row says so, and no other; and its run is looked at in time. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { noteOn } from "./deploying.ts";
 import { aDemand, aParkedRun, at, branches, minute, noon, type Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -33,10 +34,7 @@ describeSomePostgres(
 
     describe("for its code, which another deployment may have", () => {
       const refuse = async (run: Run) => {
-        for (const deployment of ["blue", "green"])
-          await stage.onlooker.call("note_deployment", {
-            ...{ ...terms, deploymentName: deployment, deployment, note: "deployed" },
-          });
+        for (const deployment of ["blue", "green"]) await noteOn(stage)(deployment, deployment);
         await stage.look("update layover.run_state set due_at = layover.from_ms($1) where paused_at is null", [later]);
         const finish = { ...run.toFinishBranch("a", { token: "a", blocked: "no such step" }), deployment: "green" };
         return (await stage.onlooker.call("finish_turns", { ...terms, turns: [{ ...finish, ...at("a") }] })).turns[0];

@@ -1,18 +1,15 @@
-/** What the row of a deployment says after each note of it, and which other rows a note may touch. */
+/** Each note of a deployment changes the row of that deployment, and no other row. */
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRun, minute, noon, terms } from "./runs.ts";
+import { noteOn } from "./deploying.ts";
+import { aRun, minute, noon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
   "the row of a deployment",
   (database) => {
     const stage = stageOn(database);
-    const note = (deploymentName: string, deployment: string, more: object = {}) =>
-      stage.onlooker.call("note_deployment", {
-        ...{ ...terms, deploymentName, deployment, note: "deployed" },
-        ...more,
-      });
+    const note = noteOn(stage);
     const rows = async (columns: string, where = "true") =>
       await stage.look(`select ${columns} from layover.deployment where ${where} order by namespace, name, id`);
     const ms = (column: string) => `layover.to_ms(${column})::float8 as ${column}`;

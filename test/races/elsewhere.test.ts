@@ -1,6 +1,7 @@
 /** Which other deployments are named to whoever meets what it does not carry: those that are there, carry it, and can be rung. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { noteOn } from "./deploying.ts";
 import { aFanOut, aRun, at, minute, noon, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -16,10 +17,7 @@ describeSomePostgres(
       ],
     });
     const note = (deploymentName: string, deployment: string, more: object = {}) =>
-      stage.onlooker.call("note_deployment", {
-        ...{ ...terms, deploymentName, deployment, note: "deployed", wakeAddress: `${deploymentName}/${deployment}` },
-        ...more,
-      });
+      noteOn(stage)(deploymentName, deployment, { wakeAddress: `${deploymentName}/${deployment}`, ...more });
     /** It carries another version. */
     const here = { ...terms, versions: { flow: [2] }, deploymentName: "here", deployment: "1" };
     /** Nobody has seen it for hours. */

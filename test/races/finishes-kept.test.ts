@@ -1,6 +1,7 @@
-/** What a finish writes into the rows of its run, whatever stood there before, and which other runs it waits for. */
+/** A finish writes the rows of its run, whatever stood there before. It waits for the locks of few other runs. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { noteOn } from "./deploying.ts";
 import { aChild } from "./invoking.ts";
 import {
   aParkedRun,
@@ -117,10 +118,7 @@ describeSomePostgres(
       await run.claimBranch(stage.onlooker, "a", { token: "a" });
       await run.finishBranch(stage.onlooker, "a", { token: "a" });
       await run.claim(stage.onlooker, { token: "second", turn: 2 });
-      for (const deployment of ["blue", "green"])
-        await stage.onlooker.call("note_deployment", {
-          ...{ ...terms, deploymentName: deployment, deployment, note: "deployed" },
-        });
+      for (const deployment of ["blue", "green"]) await noteOn(stage)(deployment, deployment);
       const finish = run.toFinish({
         token: "second",
         position: 1,

@@ -1,6 +1,7 @@
 /** A run that this deployment has refused: the scheduler leaves it to another one, and blocks it where there is none. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { noteOn } from "./deploying.ts";
 import { aParkedRun, aRun, aRunAtWork, at, branches, minute, noon, type Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -18,10 +19,7 @@ describeSomePostgres(
     const set = (run: Run, assignments: string) =>
       stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
     const refused = `refused_by = '{"green": {"at": ${noon + 1}, "why": "no such step"}}'`;
-    const note = (deployment: string) =>
-      stage.onlooker.call("note_deployment", {
-        ...{ ...terms, deploymentName: deployment, deployment, note: "deployed" },
-      });
+    const note = (deployment: string) => noteOn(stage)(deployment, deployment);
     const move = (run: Run, more: object = {}) => {
       const one = { runId: run.id, seenDueAt: soon, dueAt: noon + hour, isDispatched: true, branches: [], ...more };
       return stage.onlooker.call("move_due", { moves: [one], deployment: "green" });

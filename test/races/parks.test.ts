@@ -1,6 +1,7 @@
 /** When a run that parks is ready again, and looked at: by its own rows, and by those alone that still count. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { ended, rowsOn } from "./rows.ts";
 import { aRunAtWork, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -21,28 +22,9 @@ describeSomePostgres(
     });
     const [two, five, later] = [noon + 2 * minute, noon + 5 * minute, noon + 60 * minute];
     const armed = [soon, two, five, later];
-    type Columns = Readonly<Record<string, string>>;
-    const write = (table: string, { id }: Run, columns: Columns) =>
-      stage.onlooker.query(
-        `insert into layover.${table} (run_id, ${Object.keys(columns).join(", ")}) values ($1, ${Object.values(columns).join(", ")})`,
-        [id],
-      );
-    const wait = (run: Run, kind: string, more: Columns = {}) =>
-      write("pending", run, {
-        ...{ kind: `'${kind}'`, path: `'${kind}'`, occurrence: "1", demanded_after: "0", ordinal: "1" },
-        ...more,
-      });
+    const { wait, answer } = rowsOn(stage);
     const at = (ms: number) => `layover.from_ms(${ms})`;
     const leased = (ms: number) => ({ token: "gen_random_uuid()", leased_until: at(ms) });
-    const ended = { child_status: "'completed'", child_ended_at: "layover.now()" };
-    const answered = {
-      epoch: "0",
-      path: "'a'",
-      occurrence: "1",
-      outcome: "'resolved'",
-      value: "'0null'",
-      answered_at: "layover.now()",
-    };
     const row = async ({ id }: Run) => {
       const [found] = await stage.look(
         `select layover.to_ms(ready_at)::float8 as "readyAt", layover.to_ms(due_at)::float8 as "dueAt", has_pending as "hasPending",
@@ -66,7 +48,7 @@ describeSomePostgres(
       [
         "waits for the first of several",
         async (run) => {
-          await wait(run, "sleep", { until: at(later) });
+          await wait(run, "sleep", { until: at(later), path: "'nap'" });
           await wait(run, "retry", { ready_at: at(five) });
         },
         { ...pending, readyAt: five, dueAt: five },
@@ -124,13 +106,9 @@ describeSomePostgres(
         nothing,
       ],
       ["has no mail, as another run has", (_, other) => other.signal(stage.onlooker, "go"), nothing],
-      [
-        "has an answer that it does not wait for",
-        (run) => write("callback", run, answered),
-        { ...nothing, hasMail: true },
-      ],
-      ["has taken its answer", (run) => write("callback", run, { ...answered, position: "0" }), nothing],
-      ["has no answer, as another run has", (_, other) => write("callback", other, answered), nothing],
+      ["has an answer that it does not wait for", (run) => answer(run), { ...nothing, hasMail: true }],
+      ["has taken its answer", (run) => answer(run, { position: "0" }), nothing],
+      ["has no answer, as another run has", (_, other) => answer(other), nothing],
       [
         "has a run that has ended",
         (run) => wait(run, "child", ended),

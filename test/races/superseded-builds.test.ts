@@ -1,6 +1,7 @@
 /** A build that starts again while a newer build of the same deployment is there: it declares no schedules. */
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { noteOn } from "./deploying.ts";
 import { aRun, minute, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -11,9 +12,7 @@ describeSomePostgres(
   (database) => {
     const stage = stageOn(database);
     const note = (deploymentName: string, deployment: string, more: object = {}) =>
-      stage.onlooker.call("note_deployment", {
-        ...{ ...terms, deploymentName, deployment, note: "deployed", declaresLater: true, ...more },
-      });
+      noteOn(stage)(deploymentName, deployment, { declaresLater: true, ...more });
     /** Whether the build `old` of the deployment `server` declares when it begins an hour after its deploy. */
     const declares = async (meanwhile: () => Promise<unknown>) => {
       await aRun(stage);

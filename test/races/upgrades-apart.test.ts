@@ -1,8 +1,9 @@
-/** What the move of a run to another version asks of the run, and writes: of that run alone. */
+/** A move of a run to another version looks only at that run, and writes only that run. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aParkedRun, aRun, at, branches, minute, noon, type Run, second, soon, terms } from "./runs.ts";
+import { noteOn } from "./deploying.ts";
+import { aParkedRun, aRun, at, branches, minute, noon, type Run, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -167,9 +168,7 @@ describeSomePostgres(
       ["is done where none is there but in another namespace", { flow: [1] }, "other", "upgraded"],
     ])("%s", async (_, versions, namespace, outcome) => {
       const [run] = await two();
-      await stage.onlooker.call("note_deployment", {
-        ...{ ...terms, versions, namespace, deploymentName: "one", deployment: "1", note: "deployed" },
-      });
+      await noteOn(stage)("one", "1", { versions, namespace });
       expect(await move(run)).toMatchObject({ outcome });
     });
 

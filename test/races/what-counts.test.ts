@@ -1,7 +1,9 @@
 /** Which rows count when a turn is finished: those of the run itself, of its epoch, that nobody has taken, and that came in time. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { noteOn } from "./deploying.ts";
 import { aChild } from "./invoking.ts";
+import { type Columns, ended, rowsOn } from "./rows.ts";
 import { aDemand, aRecord, aRunAtWork, at, minute, noon, Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 import { anEnd } from "./undoing.ts";
@@ -25,37 +27,9 @@ describeSomePostgres(
     });
     const later = noon + 60 * minute;
     const two = async () => ({ run: await aRunAtWork(stage), other: await aRunAtWork(stage) });
-    const write = (table: string, { id }: Run, columns: Readonly<Record<string, string>>) =>
-      stage.onlooker.query(
-        `insert into layover.${table} (run_id, ${Object.keys(columns).join(", ")}) values ($1, ${Object.values(columns).join(", ")})`,
-        [id],
-      );
-    /** A row of what a run waits for. */
-    const wait = (run: Run, kind: string, more: Readonly<Record<string, string>> = {}) =>
-      write("pending", run, {
-        kind: `'${kind}'`,
-        path: `'it'`,
-        occurrence: "1",
-        demanded_after: "0",
-        ordinal: "1",
-        ...more,
-      });
-    const child = (run: Run, more: Readonly<Record<string, string>> = {}) =>
-      wait(run, "child", { child_run_id: "gen_random_uuid()", ...more });
+    const { wait, answer } = rowsOn(stage);
+    const child = (run: Run, more: Columns = {}) => wait(run, "child", { child_run_id: "gen_random_uuid()", ...more });
     const soonOver = "layover.now() + interval '1 ms'";
-    const ended = { child_status: "'completed'", child_ended_at: "layover.now()" };
-    const answer = (run: Run, more: Readonly<Record<string, string>> = {}) =>
-      write("callback", run, {
-        ...{
-          epoch: "0",
-          path: "'it'",
-          occurrence: "1",
-          outcome: "'resolved'",
-          value: "'0null'",
-          answered_at: "layover.now()",
-        },
-        ...more,
-      });
     type Arrange = (runs: { readonly run: Run; readonly other: Run }) => Promise<unknown>;
     const all =
       (...parts: readonly Arrange[]): Arrange =>
@@ -193,7 +167,7 @@ describeSomePostgres(
     });
 
     describe("a run that parks is looked at for those branches alone that a turn may claim:", () => {
-      test.each<readonly [what: string, more: Readonly<Record<string, string>>, dueAt: number]>([
+      test.each<readonly [what: string, more: Columns, dueAt: number]>([
         ["one that is ready", {}, soon],
         ["one that is recorded", { position: "1" }, later],
         ["one that queues", { is_queued: "true", map: "'all'" }, later],
@@ -242,9 +216,7 @@ describeSomePostgres(
 
     describe("a run is blocked where no deployment is left that may have code for it:", () => {
       const note = (deployment: string, versions: Readonly<Record<string, readonly number[]>>) =>
-        stage.onlooker.call("note_deployment", {
-          ...{ ...terms, versions, deploymentName: deployment, deployment, note: "deployed" },
-        });
+        noteOn(stage)(deployment, deployment, { versions });
       const refuse = async (run: Run) => {
         const turn = run.toFinish({ token: "first", next: "blocked", value: "no such step" });
         await stage.onlooker.call("finish_turns", { ...terms, turns: [{ ...turn, deployment: "green" }] });
