@@ -1,4 +1,4 @@
-/** What nobody finds out about the rows of runs: who asks for them, locks them and counts them (see explained.ts). */
+/** Explanations of mutants that change how the rows of runs are asked for, locked and counted (see explained.ts). */
 import type { Explanation } from "./explained.ts";
 
 export const ofRuns: readonly Explanation[] = [

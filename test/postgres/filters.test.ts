@@ -74,7 +74,7 @@ describeSomePostgres(
       expect(await found(runs, { isLive: true, isPaused: true, isHeld: true, ...more })).toEqual([2]);
     });
 
-    /** What has all of them fit, and what has a run of them fit no more. The first one of them is the oldest. */
+    /** A change after which one run fits the filter no more. */
     type Unfit = (run: Run) => Promise<unknown>;
     const write =
       (text: string): Unfit =>

@@ -28,7 +28,7 @@ export async function endRounds(): Promise<void> {
   await Promise.all(databases.map((database) => database.drop()));
 }
 
-/** Where the next suite of the file finds and leaves its database. Undefined: the file runs once. */
+/** Answers the place at which the next suite of this file finds its database, and leaves it. Undefined: the file runs only once. */
 export function placeInRound() {
   const round = current;
   if (round === undefined) return undefined;
@@ -37,7 +37,7 @@ export function placeInRound() {
     async take(): Promise<SharedDatabase | undefined> {
       const database = left.get(place);
       left.delete(place);
-      // What a mutant alters is no alteration that a test has made (emptying.sql).
+      // The setting says that no test makes this alteration: otherwise the database would count as altered (emptying.sql).
       if (database !== undefined) await onServer(database.url, `set layover_test.is_turning = 'yes'; ${round.sql}`);
       return database;
     },

@@ -1,4 +1,4 @@
-/** What a timeline shows of lists that may be long: the last ones, in their order, of the run itself. */
+/** A timeline shows only the end of each long list, in order, and only what belongs to its own run. */
 import { expect, test } from "vitest";
 import { aDemand, aParkedRun, aRun, type Run } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";

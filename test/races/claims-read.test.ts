@@ -1,4 +1,4 @@
-/** What a claim reads of the mail, of the ends of other runs and of what may have had its effect: its own rows, in their order, that nobody has taken. */
+/** A claim reads the signals, answers, ends of children and failed steps of its own run, in order, if no turn has taken them yet. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRun, noon, type Run, second, terms, tokenOf } from "./runs.ts";

@@ -1,4 +1,4 @@
-/** What each verb of a client refuses before it looks at anything: a transaction that sees the past, and a database that is not its own. */
+/** Each verb of a client refuses a transaction above read committed, and a database of another environment. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";

@@ -1,4 +1,4 @@
-/** What a pause, and its end, changes and waits for: the run that it names, with its rows, and no other one. */
+/** A pause changes and locks only the run that it names. So does a resume. */
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";

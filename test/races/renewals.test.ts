@@ -1,4 +1,4 @@
-/** What a renewal of a lease, or its return, leaves and tells: of the turn that it names, and of no other one. */
+/** A renewal of a lease changes only the turn that it names, and tells only of that turn. So does a return. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRunAtWork, aStart, at, minute, noon, type Run, second, tokenOf } from "./runs.ts";

@@ -4,8 +4,8 @@ import { describeSomePostgres } from "../postgres/database.ts";
 import { aRunAtWork } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-// A session that has planned these statements for empty tables takes some ten times as long, until Postgres has counted the rows
-// (autovacuum). So no session of another test is lent here.
+// This suite has a file of its own, so that its sessions are new. A session that has planned these statements for empty tables takes
+// more than ten seconds, until Postgres has analyzed the tables (autovacuum).
 describeSomePostgres("a run that waits for ten thousand others", (database) => {
   const stage = stageOn(database);
 
