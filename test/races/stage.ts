@@ -161,6 +161,10 @@ export class Session {
     try {
       const { rows } = await this.#client.query(text, [...parameters]);
       return rows;
+    } catch (error) {
+      // Postgres tells of an error before it gives back the locks. It answers this statement after that.
+      await this.#client.query("").catch(() => {});
+      throw error;
     } finally {
       this.#isAtWork = false;
     }
