@@ -167,7 +167,12 @@ export const ofOthers: readonly Explanation[] = [
       "read_callback: p ? 'keyId' → true",
       "hold_values: p ? 'keyId' → true",
       "export_run: p ? 'keyId' → true",
+      "read_mail: p ? 'keyId' → true",
     ],
+  },
+  {
+    why: "Costs time only: nothing is beyond a budget that is null.",
+    mutants: ["read_records: budget is not null → true"],
   },
   {
     why: "Nothing in, nothing out: an array of none and no array are the same to what follows.",

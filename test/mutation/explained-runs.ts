@@ -12,12 +12,24 @@ export const ofRuns: readonly Explanation[] = [
       "finish_run: s.children > 0 then v_others → s.children >= 0 then v_others",
       "finish_run: s.has_parent → true",
       "finish_turn: f ? 'announces' → true",
+      "reclaim_run: s.refused_by is not null → true",
       "finish_turns: current_setting('transaction_isolation') <> 'read committed' → true",
       "finish_turns: layover.is_wrongly_armed(p) → true",
       "is_wrongly_armed: p ? 'rings' → true",
       "move_due: s.refused_by is not null → true",
       'leave_children: records @> \'[{"kind": "child"}]\' → true',
       "list_elsewhere: not p->'versions' @> d.versions → true",
+    ],
+  },
+  {
+    why: "Costs time only: what the claim answers of the run drops these rows, too (refresh_pending).",
+    mutants: ["reclaim_run: perform layover.drop_rows(v_run); → null;"],
+  },
+  {
+    why: "A turn that goes alone has lost three leases or more, so what was spared stands.",
+    mutants: [
+      "reclaim_run: , spared = case when t.lost = 0 then 0 else t.spared end → nothing",
+      "reclaim_run: t.lost = 0 → false",
     ],
   },
   {

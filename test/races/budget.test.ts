@@ -1,7 +1,7 @@
 /** What a claim answers has a budget of bytes: what does not fit is left as it is, for another claim. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aParkedRun, aRun, aWaitFor, branches, type Run, terms } from "./runs.ts";
+import { aParkedRun, aRun, aWaitFor, branches, type Run, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const mebibyte = 1024 * 1024;
@@ -103,5 +103,35 @@ describeSomePostgres("a claim with a budget of bytes", (database) => {
     expect(await stage.onlooker.call("read_page", page)).toMatchObject({ outcome: "read" });
     const foreign = await stage.onlooker.call("read_page", { ...page, path: "b" });
     expect(foreign).toMatchObject({ outcome: "superseded" });
+  });
+
+  describe("has pages", () => {
+    /** Five records of the run's epoch, each of 100 bytes, beside others of an epoch before. It counts each as 600. */
+    const aPage = async (more: object) => {
+      const run = await aRun(stage);
+      await run.claim(stage.onlooker, { token: "first" });
+      await stage.onlooker.query("update layover.run_state set epoch = 1, last_position = 5");
+      await stage.onlooker.query(
+        `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+           select $1, e, n, 'step', e || ' ' || n, 1, false, layover.now(), repeat('0', case e when 1 then 100 else 5000 end)
+             from generate_series(1, 5) as n, generate_series(0, 1) as e`,
+        [run.id],
+      );
+      const page = { runId: run.id, epoch: 1, after: 0, through: 5, token: tokenOf("first"), ...more };
+      const told = await stage.onlooker.call("read_page", page);
+      return "records" in told ? told.records?.map(([, path]) => path) : told.outcome;
+    };
+    test.each<readonly [what: string, more: object, records: readonly string[]]>([
+      ["whole, without a budget", {}, ["1 1", "1 2", "1 3", "1 4", "1 5"]],
+      ["as far as it asks for", { through: 3 }, ["1 1", "1 2", "1 3"]],
+      ["as far as it asks for, within a budget", { through: 3, budgetBytes: 100_000 }, ["1 1", "1 2", "1 3"]],
+      ["as far as it asks for, which is less than fits", { through: 1, budgetBytes: 1800 }, ["1 1"]],
+      ["from where it is", { after: 3, budgetBytes: 100_000 }, ["1 4", "1 5"]],
+      ["that fill the budget", { budgetBytes: 1800 }, ["1 1", "1 2", "1 3"]],
+      ["that stay below the budget", { budgetBytes: 1799 }, ["1 1", "1 2"]],
+      ["of one record at least", { after: 1, budgetBytes: 1 }, ["1 2"]],
+    ])("%s", async (_, more, records) => {
+      expect(await aPage(more)).toEqual(records);
+    });
   });
 });

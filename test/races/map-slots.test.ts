@@ -18,6 +18,14 @@ describeSomePostgres(
       await run.claim(stage.onlooker, { token: "second", turn: 2 });
     };
 
+    test("the first in the queue is ready for a slot at once, whenever it was to be tried again", async () => {
+      const run = await aMap(stage, ["all/x", "all/y"], { slots: 1 });
+      const later = "ready_at = layover.now() + interval '1 h'";
+      await stage.onlooker.query(`update layover.pending set ${later} where run_id = $1 and is_queued`, [run.id]);
+      await run.finishBranch(stage.onlooker, "all/x", { token: "all/x" });
+      expect(await run.claimBranch(stage.onlooker, "all/y", { token: "all/y" })).toMatchObject({ outcome: "claimed" });
+    });
+
     describe("where a race is decided", () => {
       const race = [0, 1, 2].map((place) => `all/race[${place}]`);
       const decide = (run: Run, position = 1) => {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { noteOn } from "./deploying.ts";
+import { type Columns, rowsOn } from "./rows.ts";
 import { aParkedRun, aRun, at, branches, minute, noon, type Run, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -210,6 +211,41 @@ describeSomePostgres(
           { name: "go" },
         ]);
         expect(await stage.look("select from layover.kept_signal")).toEqual([]);
+      });
+    });
+
+    describe("knows of the mail of a run", () => {
+      const read = (runId: string, more: object = {}) => stage.onlooker.call("read_mail", { runId, ...more });
+      const { wait } = rowsOn(stage);
+
+      test("that it is there at all", async () => {
+        expect(await read(randomUUID())).toEqual({ outcome: "unknown" });
+      });
+
+      test("as many signals as do not fill the budget, and one more", async () => {
+        const run = await aRun(stage);
+        for (let count = 0; count < 3; count += 1) await run.signal(stage.onlooker, "go", { payload: '0"here"' });
+        const fitting = async (budgetBytes: number) => {
+          const page = await read(run.id, { budgetBytes });
+          return page.outcome === "read" && page.signals.length;
+        };
+        expect([await fitting(7), await fitting(8), await fitting(14), await fitting(15)]).toEqual([1, 2, 2, 3]);
+      });
+
+      test.each<
+        readonly [what: string, waits: "parent" | "other", awaited: "run" | "other", more: Columns, is: boolean]
+      >([
+        ["its parent waits for its end", "parent", "run", {}, true],
+        ["its parent waits for its end no more", "parent", "run", { is_released: "true" }, false],
+        ["its parent waits for another run", "parent", "other", {}, false],
+        ["another run waits for its end", "other", "run", {}, false],
+      ])("that %s", async (_, waits, awaited, more, isAwaited) => {
+        const runs = { run: await aRun(stage), parent: await aRun(stage), other: await aRun(stage) };
+        const parentOf =
+          "update layover.run set parent_run_id = $2, parent_path = 'it', parent_occurrence = 1 where id = $1";
+        await stage.onlooker.query(parentOf, [runs.run.id, runs.parent.id]);
+        await wait(runs[waits], "child", { child_run_id: `'${runs[awaited].id}'`, ...more });
+        expect(await read(runs.run.id)).toMatchObject({ outcome: "read", isAwaited });
       });
     });
   },
