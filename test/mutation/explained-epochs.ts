@@ -11,10 +11,6 @@ export const ofEpochs: readonly Explanation[] = [
     mutants: ["take_back_retry: g.run_id = run → true"],
   },
   {
-    why: "The attempts of the epochs before have ended before it began.",
-    mutants: ["take_back_retry: a.epoch = e.epoch → true"],
-  },
-  {
     why: "A place has one record in an epoch.",
     mutants: ["find_cut: min(h.position) → max(…)"],
   },

@@ -38,7 +38,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/children-begun races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
+    "races/children-begun races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
@@ -64,7 +64,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [
     /^(start_run|is_same|is_same_schedule|refuse_late_commit|find_run|read_run)$/,
-    "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes races/deletions",
+    "races/starts-written races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes races/deletions",
   ],
   [
     /^delete_run$/,
