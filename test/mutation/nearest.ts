@@ -165,7 +165,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /setback|^set_back/,
-    "races/setbacks races/branch-troubles postgres/views engine/setbacks races/finishes-apart postgres/diagnosis",
+    "races/setbacks-written races/setbacks races/branch-troubles postgres/views engine/setbacks races/finishes-apart postgres/diagnosis",
   ],
   [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
