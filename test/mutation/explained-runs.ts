@@ -33,6 +33,22 @@ export const ofRuns: readonly Explanation[] = [
     ],
   },
   {
+    why: "Of what a turn demands, branches alone have an instant at which they are ready.",
+    mutants: ["record_demands: a.kind = 'branch' → true"],
+  },
+  {
+    why: "Branches and steps between their attempts alone are tried, and the latter are told anyway.",
+    mutants: ["refresh_pending: b.kind = 'branch' → true"],
+  },
+  {
+    why: "A run that is over has no branch that may be refused, and no turn that ends its run is.",
+    mutants: ["refuse_run: coalesce(v_is_blocked, true) → coalesce(v_is_blocked)"],
+  },
+  {
+    why: "The delete behind it finds the rows in the same order, by the plans that Postgres makes of it today.",
+    mutants: ["refresh_pending: for update → nothing"],
+  },
+  {
     why: "The names that a run has closed are the same with none added, and no name at all is closed by null or by an empty list.",
     mutants: ["finish_run: f ? 'closes' → true"],
   },

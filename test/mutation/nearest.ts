@@ -34,7 +34,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
-    "races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
+    "races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
@@ -139,7 +139,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
-    "races/demands races/cleanups races/families races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart engine/steps-between-attempts",
+    "races/demands races/rows-told races/cleanups races/families races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart engine/steps-between-attempts",
   ],
   [
     /^in_stretches$/,

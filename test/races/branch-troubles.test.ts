@@ -32,6 +32,20 @@ describeSomePostgres(
       expect(await rows()).toMatchObject([{ ...own(run), beginnings: 0, lost: 0 }]);
     });
 
+    test("for its code blocks its run where the process names no deployment, and forgets none that has refused it", async () => {
+      const { run } = await twoRuns();
+      await stage.onlooker.query(`update layover.run_state set refused_by = '{"blue": {}}' where run_id = $1`, [
+        run.id,
+      ]);
+      const finish = { token: "a", blocked: "no such step" };
+      expect(await run.finishBranch(stage.onlooker, "a", finish)).toMatchObject({
+        outcome: "finished",
+        isReady: false,
+      });
+      const rows = await stage.look("select blocked, refused_by from layover.run_state where run_id = $1", [run.id]);
+      expect(rows).toEqual([{ blocked: "no such step", refused_by: { blue: {} } }]);
+    });
+
     describe("for its code, which another deployment may have", () => {
       const refuse = async (run: Run) => {
         for (const deployment of ["blue", "green"]) await noteOn(stage)(deployment, deployment);

@@ -4,6 +4,7 @@ import { describeSomePostgres } from "../postgres/database.ts";
 import { type Columns, rowsOn } from "./rows.ts";
 import { aParkedRun, aRunAtWork, aWaitFor, minute, noon, type Run, second } from "./runs.ts";
 import { stageOn } from "./stage.ts";
+import { aClose } from "./undoing.ts";
 
 describeSomePostgres(
   "the claim that closes a run",
@@ -189,6 +190,22 @@ describeSomePostgres(
         const ready = "layover.to_ms(ready_at)::float8 as ready";
         expect([await row(run, ready), await row(other, ready)]).toEqual([{ ready: noon + 2 }, { ready: 0 }]);
       });
+    });
+
+    test("is preceded by a finish that leaves who is at work to no map", async () => {
+      const [run, other] = [await aRunAtWork(stage), await aRunAtWork(stage)];
+      for (const one of [run, other]) {
+        await set(one, "has_pending = true");
+        await write("map", one, { path: "'all'", counted: "1", fails_fast: "false" });
+        await wait(one, "branch", { map: "'all'", is_counted: "true", ...lease(at(1)) });
+      }
+      await stage.hold("select from layover.pending where run_id = $1 for update", [other.id]);
+      await run.finish(stage.onlooker, aClose());
+      const rows = ({ id }: Run) =>
+        stage.look("select map, is_counted, is_queued, is_released from layover.pending where run_id = $1", [id]);
+      expect(await rows(run)).toEqual([{ map: null, is_counted: false, is_queued: false, is_released: true }]);
+      expect(await rows(other)).toEqual([{ map: "all", is_counted: true, is_queued: false, is_released: false }]);
+      expect(await stage.look("select run_id from layover.map")).toEqual([{ run_id: other.id }]);
     });
   },
   { perTest: true },

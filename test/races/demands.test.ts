@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { type Columns, rowsOn } from "./rows.ts";
-import { aDemand, aRunAtWork, aWaitFor, branches, minute, noon, type Run, second } from "./runs.ts";
+import { aDemand, aRecord, aRunAtWork, aWaitFor, branches, minute, noon, type Run, second } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -136,6 +136,12 @@ describeSomePostgres(
           { ...plain, path: "it", kind: "branch", ordinal: 8, is_shielded: true, attempts: 2, ready: noon + 5 },
         ]);
         expect(await rows(other)).toMatchObject([{ kind: "branch", ordinal: 1 }]);
+      });
+
+      test("of a step between its attempts counts from the record that it came after", async () => {
+        await wait(run, "retry", { attempts: "2", ready_at: at(5) });
+        await demand(run, [{ ...later, demandedAfter: 1 }], { records: [aRecord("step", "x")] });
+        expect(await rows(run)).toMatchObject([{ kind: "branch", demanded_after: 1 }]);
       });
 
       test.each([

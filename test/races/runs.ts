@@ -268,12 +268,19 @@ export async function locksByPath(
 ): Promise<boolean> {
   const run = await aParkedRun(stage, branches(["b", "a"]));
   await arrange(run);
-  await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'"); // behind the other one
+  let last: unknown;
+  do {
+    await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'");
+    last = (await stage.look("select path from layover.pending where path in ('a', 'b') order by ctid desc"))[0]?.[
+      "path"
+    ];
+  } while (last !== "a"); // behind the other one, also where rows were deleted ahead of both
   let unlocked: readonly unknown[] = [];
   await stage.collide({
     first: (session) => session.query("select from layover.pending where path = 'a' for update"),
     second: async (session) => {
       for (const scan of ["indexscan", "bitmapscan"]) await session.query(`set enable_${scan} = off`);
+      await session.query("discard plans"); // of tests before, whose session this may be
       return await call(run, session);
     },
     meanwhile: async () => {
