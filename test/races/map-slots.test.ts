@@ -42,6 +42,21 @@ describeSomePostgres(
         expect(await slots(run)).toEqual({ slots: 0, counted: 2 });
       });
 
+      test("a loser at work is counted by no map any more", async () => {
+        const run = await aMap(stage, race);
+        await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });
+        await goOn(run);
+        await decide(run);
+        const losers = await stage.look(
+          "select map, is_counted from layover.pending where run_id = $1 and is_released",
+          [run.id],
+        );
+        expect(losers).toEqual([
+          { map: null, is_counted: false },
+          { map: null, is_counted: false },
+        ]);
+      });
+
       test("a loser that queued has none to give", async () => {
         const run = await aMap(stage, [...race, "all/x", "all/y"], { slots: 1 });
         await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });

@@ -96,6 +96,13 @@ describeSomePostgres("a retry", (database) => {
     ).toEqual([{ given: { 2: "ada" } }]);
   });
 
+  test("takes a result for a step alone", async () => {
+    const run = await aFailedRun([aRecord("child", "k", { isFailure: true }), ...records.slice(1)]);
+    const results = ["k", "b"].map((path) => ({ path, occurrence: 1, value: '0"by hand"' }));
+    expect(await retry(run, { results })).toMatchObject({ outcome: "retried" });
+    expect((await kept(run)).slice(0, 2)).toEqual(["k failed", 'b 0"by hand"']);
+  });
+
   test("asks for the results that are lost, but for those that are given", async () => {
     const run = await aFailedRun(records, { ...failing, lost: [2, 5] });
     const needed = (...paths: string[]) => ({

@@ -97,15 +97,15 @@ describeSomePostgres(
       expect(await run.signal(stage.onlooker, "go")).toMatchObject({ outcome: "sent" });
     });
 
-    describe("is kept where its run has not taken", () => {
+    describe("beside what waits to be taken", () => {
       test.each<readonly [what: string, arrange: (run: Run, other: Run) => Promise<unknown>, isKept: boolean]>([
-        ["as many as it may keep, with this one", (run) => someMail(run, limit.signals - 1, 1), true],
-        ["as many as it may keep", (run) => someMail(run, limit.signals, 1), false],
-        ["as many bytes as it may keep, with this one", (run) => someMail(run, 4, limit.bytes / 4 - 1), true],
-        ["more bytes than that", (run) => someMail(run, 1, limit.bytes - 3), false],
-        ["as many as another run may keep", (_, other) => someMail(other, limit.signals, 1), true],
-        ["what it has taken long ago", (run) => someMail(run, 1, limit.bytes, true), true],
-      ])("%s: %#", async (_, arrange, isKept) => {
+        ["is kept as the last of as many as a run may keep", (run) => someMail(run, limit.signals - 1, 1), true],
+        ["is refused beyond as many as a run may keep", (run) => someMail(run, limit.signals, 1), false],
+        ["is kept with as many bytes as a run may keep", (run) => someMail(run, 4, limit.bytes / 4 - 1), true],
+        ["is refused with one byte more than that", (run) => someMail(run, 1, limit.bytes - 3), false],
+        ["is kept whatever waits for another run", (_, other) => someMail(other, limit.signals, 1), true],
+        ["is kept whatever was taken before", (run) => someMail(run, 1, limit.bytes, true), true],
+      ])("%s", async (_, arrange, isKept) => {
         const [run, other] = [await waits(), await waits()];
         await arrange(run, other);
         const sent = run.signal(stage.onlooker, "go", { payload: "true" });
