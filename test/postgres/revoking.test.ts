@@ -1,5 +1,5 @@
 /** Which API keys a revocation reaches: those of its namespace that it names, and no others. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { minute, noon } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";
 import { describeEachPostgres } from "./database.ts";
@@ -95,6 +95,60 @@ describeEachPostgres(
       expect(await create(2, "ci")).toMatchObject({ outcome: "taken" });
       await stage.clock.set(noon + minute);
       expect(await create(2, "ci")).toMatchObject({ outcome: "created" });
+    });
+
+    describe("by the end of a session", () => {
+      const day = 24 * 60 * minute;
+      /** So many sessions that have ended, with the ids from this one on. They would have ended by themselves so long ago. */
+      const sessions = (first: number, count: number, agoMs: number, namespace = "shop") =>
+        stage.onlooker.query(
+          `insert into layover.api_key (namespace, id, revoked_at, expires_at)
+             select $1, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, layover.now(), layover.from_ms($2)
+               from generate_series($3::integer, $4::integer) as n`,
+          [namespace, noon - agoMs, first, first + count - 1],
+        );
+      const left = async () =>
+        (await stage.look("select right(id::text, 3)::integer as n from layover.api_key order by namespace, id")).map(
+          ({ n }) => n,
+        );
+      const end = (keyId = idOf(1)) => revoke({ keyId, expiresAt: noon + minute });
+
+      test("writes down when that would have ended by itself", async () => {
+        expect(await end()).toEqual({ outcome: "revoked", keys: [{ keyId: idOf(1), name: null }], now: noon });
+        const rows = await stage.look(
+          "select namespace, name, layover.to_ms(expires_at)::float8 as at from layover.api_key",
+        );
+        expect(rows).toEqual([{ namespace: "shop", name: null, at: noon + minute }]);
+      });
+
+      test("forgets those that would have ended more than a day ago, in its namespace, and no key", async () => {
+        await sessions(10, 1, day + 1);
+        await sessions(11, 1, day);
+        await sessions(12, 1, day + 1, "mail");
+        await create(3, "ci", { expiresAt: noon - day - 1 });
+        await end();
+        expect(await left()).toEqual([12, 1, 3, 11]);
+      });
+
+      test("forgets a hundred at once, the first by their ids", async () => {
+        await sessions(10, 101, day + 1);
+        await end();
+        expect(await left()).toEqual([1, 110]);
+      });
+
+      test("waits for nobody who forgets the same one", async () => {
+        await sessions(10, 2, day + 1);
+        await stage.hold("select from layover.api_key where right(id::text, 2) = '10' for update");
+        await stage.onlooker.query("set statement_timeout = '5s'");
+        await end();
+        expect(await left()).toEqual([1, 10]);
+      });
+
+      test("alone forgets others", async () => {
+        await sessions(10, 1, day + 1);
+        await revoke({ keyId: idOf(1) });
+        expect(await left()).toEqual([1, 10]);
+      });
     });
   },
   { perTest: true },

@@ -1,5 +1,6 @@
 /** What people see of a run: one word, derived from its row and from what it waits for, and the same one it is listed under. */
 import { expect, test } from "vitest";
+import { type Columns, rowsOn } from "../races/rows.ts";
 import {
   aDemand,
   aFanOut,
@@ -25,6 +26,15 @@ function made(make: Make, assignments: string): Make {
   return async (stage) => {
     const run = await make(stage);
     await stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    return run;
+  };
+}
+
+/** It has a row of another run, with these columns. */
+function waitingFor(columns: Columns): Make {
+  return async (stage) => {
+    const run = await aParkedRun(stage, []);
+    await rowsOn(stage).wait(run, "child", { child_run_id: "gen_random_uuid()", ...columns });
     return run;
   };
 }
@@ -66,6 +76,8 @@ const cases: readonly (readonly [seen: string, how: string, make: Make])[] = [
   ],
   ["waiting", "waits for a signal", (stage) => aParkedRun(stage, [aWaitFor("address")])],
   ["waiting", "waits for an answer", (stage) => aParkedRun(stage, [aDemand("callback", "approval")])],
+  ["waiting", "waits for another run", waitingFor({})],
+  ["queued", "waits for the end of one that it has left", waitingFor({ is_released: "true" })],
   ["sleeping", "sleeps", (stage) => aParkedRun(stage, [aDemand("sleep", "nap", { until: noon + minute })])],
   ["sleeping", "is to begin later", (stage) => aRun(stage, { delayMs: minute })],
   ["paused", "was paused", made(aRun, "paused_at = layover.now(), due_at = null")],
