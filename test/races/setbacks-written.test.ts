@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { rowsOn } from "./rows.ts";
-import { aMap, aRecord, aRunAtWork, minute, noon, type Run, second, soon } from "./runs.ts";
+import { aMap, aRecord, aRunAtWork, minute, noon, type Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const why = "it took too long";
@@ -96,6 +96,17 @@ describeSomePostgres(
         expect([await counted(run), await counted(other)]).toEqual([[2, 5], [3]]);
       });
 
+      test("counts the tries of its own occurrence", async () => {
+        await stage.onlooker.query(
+          "update layover.pending set path = 'all/a', occurrence = 2, turn = 7 where run_id = $1 and path = 'all/b'",
+          [run.id],
+        );
+        const turn = { ...run.toFinishBranch("all/a", { token: "all/b", setback: why }), occurrence: 2, turn: 7 };
+        await stage.onlooker.call("finish_turns", { ...terms, turns: [turn] });
+        const notes = await stage.look("select occurrence, turn from layover.setback where run_id = $1", [run.id]);
+        expect(notes).toEqual([{ occurrence: 2, turn: 8 }]);
+      });
+
       test("of the last one that its map waits for makes the run ready", async () => {
         await stage.onlooker.query("update layover.map set counted = 1");
         await setBack();
@@ -131,6 +142,13 @@ describeSomePostgres(
         await set(run, `due_at = ${at(1)}`);
         await setBack();
         expect(await state(run)).toMatchObject({ due: noon + 1 });
+      });
+
+      test("too many leaves it uncounted where no map waits for it", async () => {
+        await spend(run, "all/a");
+        await stage.onlooker.query("update layover.pending set is_counted = false where path = 'all/a'");
+        await setBack();
+        expect((await rows(run))[0]).toMatchObject({ is_counted: false });
       });
 
       test("too many blocks its run, whose map goes on to wait for it", async () => {

@@ -51,6 +51,15 @@ describeSomePostgres(
       expect(await runs()).toEqual([idOf(1)]);
     });
 
+    test("is sent no more where somebody has deleted its run since", async () => {
+      const note = "insert into layover.deletion (namespace, run_id, deleted_at) values ('default', $1, layover.now())";
+      await stage.onlooker.query(note, [idOf(1)]);
+      await stage.onlooker.query("set statement_timeout = '5s'");
+      const told = { outcome: "sent", runId: idOf(1), isNew: true, version: 1, now: noon };
+      expect(await send(1)(stage.onlooker)).toEqual(told);
+      expect([await runs(), await payloads()]).toEqual([[], []]);
+    });
+
     test("is sent to a run that has another input", async () => {
       await stage.onlooker.call("start_run", { ...aStart(idOf(1)), id: "o1" });
       const other = { encodedInput: '0"other"' };
