@@ -179,6 +179,8 @@ export const ofOthers: readonly Explanation[] = [
     why: "Nothing in, nothing out: an array of none and no array are the same to what follows.",
     mutants: [
       "release_losers: coalesce(races, '[]') → coalesce(races)",
+      "start_children: coalesce(d->'tags', '{}') → coalesce(d->'tags')",
+      "start_children: coalesce((select array_agg(m.id order by i.ordinal) from made m join item i on i.id = m.id), '{}') → coalesce((select array_agg(m.id order by i.ordinal) from made m join item i on i.id = m.id))",
       "end_waits: coalesce(records, '[]') → coalesce(records)",
       "take_mail: coalesce(records, '[]') → coalesce(records)",
       "take_mail: coalesce(records, '[]') → coalesce(records) (2)",

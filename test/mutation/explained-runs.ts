@@ -49,6 +49,22 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["refresh_pending: for update → nothing"],
   },
   {
+    why: "A run that stops at no instant may start others: it is refused where that is untrue, not where it is unknown.",
+    mutants: ["start_children: coalesce(layover.stops_at(t) > v_now, true) → coalesce(layover.stops_at(t) > v_now)"],
+  },
+  {
+    why: "Nobody can wait for rows that nobody can see yet, so their order is free.",
+    mutants: ["start_children: order by i.id → order by i.id desc"],
+  },
+  {
+    why: "Costs time only: who has ended has told so, but for one that a retry takes up again.",
+    mutants: ["start_children: s.is_retried → true (2)"],
+  },
+  {
+    why: "Each finish that starts runs has locked their ids before (claim_or_finish): these locks are taken a second time.",
+    mutants: ["start_children: perform layover.lock_ids(s.namespace, f->'children'); → null;"],
+  },
+  {
     why: "The names that a run has closed are the same with none added, and no name at all is closed by null or by an empty list.",
     mutants: ["finish_run: f ? 'closes' → true"],
   },
@@ -148,6 +164,8 @@ export const ofRuns: readonly Explanation[] = [
       "is_group_too_large: coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas... → coalesce(most < greatest(jsonb_array_length(p->'turns'), coalesce((c->>'groupSize')::integer, cas...",
       "kept_of_failed: coalesce(results ? h.position::text, false) → coalesce(results ? h.position::text)",
       "list_carriers: list_carriers.refused_by is null → false",
+      "start_children: coalesce(e.why = 'retried', false) → coalesce(e.why = 'retried')",
+      "start_children: coalesce((d->>'isBound')::boolean, false) → coalesce((d->>'isBound')::boolean)",
     ],
   },
   {

@@ -166,10 +166,6 @@ export const explained: readonly Explanation[] = [
     mutants: ["claim_runs: (cardinality(turns) = 1 or not t.has_pending) → true"],
   },
   {
-    why: "A run at work was ready, but for one that was blocked and is tried again: a dispatch too many, which is told that it is busy.",
-    mutants: ["send_signal: s.status = 'parked' → true"],
-  },
-  {
     why: "A place belongs to one kind: names are counted over all kinds.",
     mutants: ["answer_callback: b.kind = 'callback' → true"],
   },

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aChild } from "./invoking.ts";
+import { idOf, startingOn } from "./invoking.ts";
 import { aRecord, aRun, aRunAtWork, aStart, minute, noon, type Run, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -18,33 +18,9 @@ describeSomePostgres(
         "a parked run with a record that its handler has not seen is ready, unless its map waits for more",
       ],
     });
-    const idOf = (last: number) => `00000000-0000-7000-8000-${String(last).padStart(12, "0")}`;
+    const { start, made, records, waits, row } = startingOn(stage);
     const set = (run: Run, assignments: string) =>
       stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
-    const start = (parent: Run, children: readonly object[], more: object = {}) =>
-      parent.finish(stage.onlooker, {
-        token: "first",
-        children: children.map((one) => ({ ...aChild("a"), ...one })),
-        ...more,
-      });
-    const made = async (parent: Run) =>
-      (await stage.look("select id from layover.run where parent_run_id = $1 order by id", [parent.id])).map(
-        ({ id }) => id,
-      );
-    const records = (run: Run) =>
-      stage.look(
-        `select epoch, position, kind, path, occurrence, is_failure, value, layover.to_ms(recorded_at)::float8 as at
-           from layover.record where run_id = $1 order by epoch, position`,
-        [run.id],
-      );
-    const waits = (run: Run) =>
-      stage.look(
-        `select path, occurrence, kind, demanded_after, ordinal, layover.to_ms(until)::float8 as until, child_run_id, child_bond, child_status
-           from layover.pending where run_id = $1 order by ordinal`,
-        [run.id],
-      );
-    const row = async (run: Run, columns: string) =>
-      (await stage.look(`select ${columns} from layover.run_state where run_id = $1`, [run.id]))[0];
 
     test("has all that its start says of it", async () => {
       const parent = await aRunAtWork(stage);
@@ -190,72 +166,19 @@ describeSomePostgres(
       ]);
     });
 
+    test("alone is the parent's last record, as of now", async () => {
+      const parent = await aRunAtWork(stage);
+      await stage.clock.advance(second);
+      await start(parent, [{ isDetached: true }]);
+      expect((await records(parent)).map(({ at }) => at)).toEqual([noon + second]);
+      expect(await row(parent, "layover.to_ms(last_record_at)::float8 as at")).toEqual({ at: noon + second });
+    });
+
     test("has the parent's last record stand at its time, if the parent waits for it", async () => {
       const parent = await aRunAtWork(stage);
       await stage.clock.advance(second);
       await start(parent, [{}]);
       expect(await row(parent, "layover.to_ms(last_record_at)::float8 as at")).toEqual({ at: noon });
-    });
-
-    test("is recorded as it is refused, if its id or its user's id is taken, and the others are not", async () => {
-      const parent = await aRunAtWork(stage);
-      const taken = await aRun(stage, { id: "o1" });
-      await start(parent, [
-        { path: "a", runId: taken.id, ordinal: 1 },
-        { path: "b", id: "o1", ordinal: 2 },
-        { path: "c", id: "o2", ordinal: 3, runId: idOf(1) },
-        { path: "d", id: "o1", workflow: "other", ordinal: 4, runId: idOf(2) },
-      ]);
-      expect(await made(parent)).toEqual([idOf(1), idOf(2)]);
-      expect(await records(parent)).toMatchObject([
-        { position: 1, path: "a", is_failure: true, value: expect.stringContaining(taken.id) },
-        { position: 2, path: "b", is_failure: true, value: expect.stringContaining("o1") },
-      ]);
-      expect((await waits(parent)).map(({ path }) => path)).toEqual(["c", "d"]);
-      expect(await row(parent, "children")).toEqual({ children: 2 });
-    });
-
-    test.each([
-      ["the depth", "depth", 19, 20, {}],
-      ["the chain", "chain", 999, 1000, {}],
-      ["the chain of those that nobody waits for", "chain", 999, 1000, { isDetached: true }],
-    ])("is refused beyond the greatest length of %s", async (_, column, last, beyond, more) => {
-      for (const [value, count] of [
-        [last, 1],
-        [beyond, 0],
-      ]) {
-        const parent = await aRunAtWork(stage);
-        await stage.onlooker.query(`update layover.run set ${column} = $2 where id = $1`, [parent.id, value]);
-        await start(parent, [more]);
-        expect(await made(parent)).toHaveLength(count ?? -1);
-        const refusals = (await records(parent)).filter((record) => record["is_failure"] === true);
-        expect(refusals).toHaveLength(1 - (count ?? -1));
-        for (const { value: why } of refusals) expect(why).toContain("chain_too_long");
-      }
-    });
-
-    test("may go as deep as it will, if nobody waits for it", async () => {
-      const parent = await aRunAtWork(stage);
-      await stage.onlooker.query("update layover.run set depth = 20 where id = $1", [parent.id]);
-      await start(parent, [{ isDetached: true }]);
-      expect(await made(parent)).toHaveLength(1);
-    });
-
-    describe("is started where", () => {
-      const waiting = "update layover.run_state set";
-      test.each([
-        ["the parent's timeout is to come", `${waiting} timeout_at = layover.now() + interval '1 ms'`, 1],
-        ["the parent has reached its timeout", `${waiting} timeout_at = layover.now()`, 0],
-        ["the parent is paused", `${waiting} paused_at = layover.now(), due_at = null`, 0],
-        ["the parent closes", `${waiting} is_closing = true, cancelled_position = 0`, 0],
-        ["another run is paused", `${waiting} paused_at = layover.now(), due_at = null where run_id <> $1`, 1],
-      ])("%s", async (_, change, count) => {
-        const parent = await aRunAtWork(stage);
-        await aRun(stage);
-        await stage.onlooker.query(change.includes("$1") ? change : `${change} where run_id = $1`, [parent.id]);
-        await start(parent, [{}]);
-        expect(await made(parent)).toHaveLength(count);
-      });
     });
 
     describe("is held where", () => {
@@ -278,104 +201,6 @@ describeSomePostgres(
           [[idOf(1), other.id]],
         );
         expect(rows).toEqual(expected === undefined ? [] : [expected]);
-      });
-    });
-
-    describe("that a retry asks for again", () => {
-      const before = "0197a000-0000-7000-8000-00000000000a";
-      const after = "01980000-0000-7000-8000-00000000000a";
-      /** Its parent goes on after a retry, and is about to ask for it at the place `a`. */
-      const aRetried = async (why = "retried") => {
-        const parent = await aRunAtWork(stage);
-        const child = await aRun(stage, { runId: before });
-        await stage.onlooker.query(
-          "update layover.run set parent_run_id = $2, parent_path = 'a', parent_occurrence = 1 where id = $1",
-          [child.id, parent.id],
-        );
-        await stage.onlooker.query("update layover.run_state set has_parent = true where run_id = $1", [child.id]);
-        await set(parent, "epoch = 1");
-        await stage.onlooker.query(
-          "insert into layover.epoch (run_id, epoch, began_at, kept, why, is_input_parsed, segments) values ($1, 1, layover.now(), 0, $2, true, '[]')",
-          [parent.id, why],
-        );
-        return { parent, child };
-      };
-      const adopted = [{ path: "a", child_run_id: before, kind: "child" }];
-
-      test("is taken as it stands, though its id has another time", async () => {
-        const { parent } = await aRetried();
-        await start(parent, [{ runId: after }]);
-        expect(await made(parent)).toEqual([before]);
-        expect(await waits(parent)).toMatchObject(adopted);
-        expect(await records(parent)).toEqual([]);
-        expect(await row(parent, "children")).toEqual({ children: 1 });
-      });
-
-      test("is another one where the parent began anew", async () => {
-        const { parent } = await aRetried("restarted");
-        await start(parent, [{ runId: after }]);
-        expect(await made(parent)).toEqual([before, after]);
-        expect(await waits(parent)).toMatchObject([{ child_run_id: after }]);
-      });
-
-      test.each([
-        ["at another place", {}, "parent_path = 'b'"],
-        ["as another occurrence", {}, "parent_occurrence = 2"],
-        ["of which nobody waited for the end", { isDetached: true }, "user_id = null"],
-        ["with another id", { runId: "01980000-0000-7000-8000-00000000000b" }, "user_id = null"],
-      ])("is another one than the one %s", async (_, more, change) => {
-        const { parent, child } = await aRetried();
-        await stage.onlooker.query(`update layover.run set ${change} where id = $1`, [child.id]);
-        await start(parent, [{ runId: after, ...more }]);
-        expect(await made(parent)).toHaveLength(2);
-      });
-
-      test("is another one than that of another parent", async () => {
-        const { parent, child } = await aRetried();
-        const other = await aRun(stage);
-        await stage.onlooker.query("update layover.run set parent_run_id = $2 where id = $1", [child.id, other.id]);
-        await start(parent, [{ runId: after }]);
-        expect(await made(parent)).toEqual([after]);
-      });
-
-      test("tells at once how it has ended, and the others tell nothing", async () => {
-        const { parent, child } = await aRetried();
-        const other = await aRunAtWork(stage);
-        await start(other, [{ runId: idOf(1) }]);
-        for (const id of [child.id, idOf(1)])
-          await stage.onlooker.query(
-            `update layover.run_state set status = 'completed', ended_at = layover.now(), result = '0"done"', due_at = null, ready_at = null where run_id = $1`,
-            [id],
-          );
-        await start(parent, [{ runId: after }]);
-        const ends = (run: Run) =>
-          stage.look(
-            "select child_status, child_value, layover.to_ms(child_ended_at)::float8 as at from layover.pending where run_id = $1",
-            [run.id],
-          );
-        expect(await ends(parent)).toEqual([{ child_status: "completed", child_value: '0"done"', at: noon }]);
-        expect(await ends(other)).toEqual([{ child_status: null, child_value: null, at: null }]);
-        expect(await row(parent, "ready_at = 'epoch' as is_ready")).toEqual({ is_ready: true });
-      });
-
-      test("tells its error, if it has failed, and nothing while it goes on", async () => {
-        const { parent, child } = await aRetried();
-        await stage.onlooker.query(
-          `update layover.run_state set status = 'failed', ended_at = layover.now(), error = '0"why"', due_at = null, ready_at = null where run_id = $1`,
-          [child.id],
-        );
-        await start(parent, [
-          { runId: after, ordinal: 1 },
-          { path: "b", runId: idOf(2), ordinal: 2 },
-        ]);
-        const ends = await stage.look(
-          "select child_status, child_value from layover.pending where run_id = $1 order by path",
-          [parent.id],
-        );
-        expect(ends).toEqual([
-          { child_status: "failed", child_value: '0"why"' },
-          { child_status: null, child_value: null },
-        ]);
       });
     });
 

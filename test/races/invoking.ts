@@ -1,11 +1,44 @@
 /** Runs that other runs start, as a turn's finish names them. */
 import { randomUUID } from "node:crypto";
 import type * as wire from "../../src/postgres/wire.ts";
-import { at } from "./runs.ts";
+import { at, type Run } from "./runs.ts";
+import type { Stage } from "./stage.ts";
 
 export function aChild(path: string, more: Partial<wire.NewChild> = {}): wire.NewChild {
   return {
     ...{ ...at(path), runId: randomUUID(), workflow: "flow", version: 1, input: "0{}", demandedAfter: 0, ordinal: 1 },
     ...more,
   };
+}
+
+/** An id of a run, in the order of the numbers. */
+export const idOf = (last: number): string => `00000000-0000-7000-8000-${String(last).padStart(12, "0")}`;
+
+/** Starts runs by the finish of their parent's first turn, and looks at the rows of both. */
+export function startingOn(stage: Stage) {
+  const start = (parent: Run, children: readonly object[], more: object = {}) =>
+    parent.finish(stage.onlooker, {
+      token: "first",
+      children: children.map((one) => ({ ...aChild("a"), ...one })),
+      ...more,
+    });
+  const made = async (parent: Run) =>
+    (await stage.look("select id from layover.run where parent_run_id = $1 order by id", [parent.id])).map(
+      ({ id }) => id,
+    );
+  const records = (run: Run) =>
+    stage.look(
+      `select epoch, position, kind, path, occurrence, is_failure, value, layover.to_ms(recorded_at)::float8 as at
+         from layover.record where run_id = $1 order by epoch, position`,
+      [run.id],
+    );
+  const waits = (run: Run) =>
+    stage.look(
+      `select path, occurrence, kind, demanded_after, ordinal, layover.to_ms(until)::float8 as until, child_run_id, child_bond, child_status
+         from layover.pending where run_id = $1 order by ordinal`,
+      [run.id],
+    );
+  const row = async (run: Run, columns: string) =>
+    (await stage.look(`select ${columns} from layover.run_state where run_id = $1`, [run.id]))[0];
+  return { start, made, records, waits, row };
 }
