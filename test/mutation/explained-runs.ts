@@ -13,6 +13,8 @@ export const ofRuns: readonly Explanation[] = [
       "finish_run: s.has_parent → true",
       "finish_turn: f ? 'announces' → true",
       "reclaim_run: s.refused_by is not null → true",
+      "start_children: b.child_value like '2stored.%' → true",
+      "start_run: layover.is_wrongly_armed(p) → true",
       "finish_turns: current_setting('transaction_isolation') <> 'read committed' → true",
       "finish_turns: layover.is_wrongly_armed(p) → true",
       "is_wrongly_armed: p ? 'rings' → true",

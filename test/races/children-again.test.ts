@@ -13,6 +13,7 @@ describeSomePostgres(
         "what is not over, paused or blocked and needs to be looked at has a due instant",
         "due may be early, never late (by more than two minutes)",
         "the end of a run has reached the one that waits for it",
+        "a parked run is ready once a run has ended in time that it waits for",
         "a parked run with a record that its handler has not seen is ready, unless its map waits for more",
       ],
     });
@@ -38,6 +39,11 @@ describeSomePostgres(
       );
       return { parent, child };
     };
+    const end = ({ id }: { readonly id: string }, value: string) =>
+      stage.onlooker.query(
+        `update layover.run_state set status = 'completed', ended_at = layover.now(), result = $2, due_at = null, ready_at = null where run_id = $1`,
+        [id, value],
+      );
     const adopted = [{ path: "a", child_run_id: before, kind: "child" }];
 
     test("is taken as it stands, though its id has another time", async () => {
@@ -71,14 +77,50 @@ describeSomePostgres(
       expect(await made(parent)).toEqual([before, ...more]);
     });
 
+    test("hands over the end that a store keeps, and no other run's", async () => {
+      const { parent, child } = await aRetried();
+      const other = await aRunAtWork(stage);
+      await start(other, [{ runId: idOf(1) }]);
+      const stored = (key: string) => `2stored.7.${"0".repeat(64)}.${key}`;
+      for (const [id, key] of [
+        [child.id, "own"],
+        [idOf(1), "other"],
+      ] as const) {
+        await end({ id }, stored(key));
+        await stage.onlooker.query(
+          "insert into layover.stored_value (namespace, key, run_id, bytes) values ('default', $1, $2, 7)",
+          [key, id],
+        );
+      }
+      const told = "child_status = 'completed', child_value = $2, child_ended_at = layover.now()";
+      await stage.onlooker.query(`update layover.pending set ${told} where run_id = $1`, [other.id, stored("other")]);
+      await start(parent, [{ runId: after }]);
+      const held = await stage.look("select key from layover.stored_value where run_id = $1", [parent.id]);
+      expect(held).toEqual([{ key: "own" }]);
+    });
+
+    test("that was left is told of no more", async () => {
+      const { parent, child } = await aRetried();
+      await stage.onlooker.query(
+        `insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, child_run_id, is_released)
+           values ($1, 'left', 1, 'child', 0, 9, $2, true)`,
+        [parent.id, child.id],
+      );
+      await end(child, "01");
+      await start(parent, [{ runId: after }]);
+      const rows = await stage.look("select path, child_status from layover.pending where run_id = $1 order by path", [
+        parent.id,
+      ]);
+      expect(rows).toEqual([
+        { path: "a", child_status: "completed" },
+        { path: "left", child_status: null },
+      ]);
+    });
+
     test("leaves the ends of others as they were told", async () => {
       const { parent, child } = await aRetried();
       const other = await aRun(stage);
-      for (const { id } of [child, other])
-        await stage.onlooker.query(
-          `update layover.run_state set status = 'completed', ended_at = layover.now(), result = '0"done"', due_at = null, ready_at = null where run_id = $1`,
-          [id],
-        );
+      for (const run of [child, other]) await end(run, '0"done"');
       await stage.onlooker.query(
         `insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, child_run_id, child_status, child_value, child_ended_at)
            values ($1, 'told', 1, 'child', 0, 9, $2, 'completed', '0"told"', layover.now() - interval '1 s')`,
@@ -115,11 +157,7 @@ describeSomePostgres(
       const { parent, child } = await aRetried();
       const other = await aRunAtWork(stage);
       await start(other, [{ runId: idOf(1) }]);
-      for (const id of [child.id, idOf(1)])
-        await stage.onlooker.query(
-          `update layover.run_state set status = 'completed', ended_at = layover.now(), result = '0"done"', due_at = null, ready_at = null where run_id = $1`,
-          [id],
-        );
+      for (const id of [child.id, idOf(1)]) await end({ id }, '0"done"');
       await start(parent, [{ runId: after }]);
       const ends = (run: Run) =>
         stage.look(

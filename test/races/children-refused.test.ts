@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { idOf, startingOn } from "./invoking.ts";
-import { aRun, aRunAtWork, type Run } from "./runs.ts";
+import { aRun, aRunAtWork } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -53,6 +53,12 @@ describeSomePostgres(
         expect(refusals).toHaveLength(1 - (count ?? -1));
         for (const { value: why } of refusals) expect(why).toContain("chain_too_long");
       }
+    });
+
+    test("is told as none where no other one was started", async () => {
+      const parent = await aRunAtWork(stage);
+      const taken = await aRun(stage);
+      expect(await start(parent, [{ runId: taken.id }])).toMatchObject({ hasStarted: true, others: [] });
     });
 
     test("may go as deep as it will, if nobody waits for it", async () => {

@@ -100,6 +100,13 @@ describeSomePostgres(
       expect(await run.pending()).toEqual({});
     });
 
+    test("writes of no timeout while the run is undone", async () => {
+      const [run] = await twoThatWait();
+      await set(run, "ending_position = 0, undos = 1, timeout_at = layover.now(), ready_at = 'epoch'");
+      expect(await take(run)).toMatchObject({ outcome: "claimed" });
+      expect(await records(run)).toEqual([]);
+    });
+
     test("writes that a step may have begun before it, where its turn has lost a lease", async () => {
       const run = await aRunAtWork(stage);
       await stage.clock.advance(minute);

@@ -1,6 +1,7 @@
 /** What a turn's end settles, takes and lets begin: what stands at its own place, in the order in which it was demanded. */
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { rowsOn } from "./rows.ts";
 import {
   aDemand,
   aMap,
@@ -31,6 +32,7 @@ describeSomePostgres(
       await makeReady(run);
       return await run.claim(stage.onlooker, { token, turn });
     };
+    const { answer } = rowsOn(stage);
     const mapsOf = (run: Run) =>
       stage.look("select path, slots, counted from layover.map where run_id = $1 order by path", [run.id]);
     const callbacks = (run: Run) =>
@@ -70,6 +72,31 @@ describeSomePostgres(
         { path: "other", occurrence: 2, ...resolved },
       ]);
       expect(await run.state()).toMatchObject({ isReady: true });
+    });
+
+    test("takes what came in the epoch that it is in, or that the record names", async () => {
+      const run = await aRunAtWork(stage);
+      await run.signal(stage.onlooker, "go");
+      await stage.onlooker.query("update layover.run_state set epoch = 2 where run_id = $1", [run.id]);
+      const answers = ["own", "older"].flatMap((path) => [0, 1, 2].map((epoch) => ({ path, epoch })));
+      for (const { path, epoch } of answers) await answer(run, { path: `'${path}'`, epoch: `${epoch}` });
+      const [sent] = await stage.look("select number::integer as number from layover.signal");
+      const records = [
+        aRecord("signal", "go", { signal: Number(sent?.["number"]) }),
+        aRecord("callback", "own", { value: "0true" }),
+        aRecord("callback", "older", { value: "0true", callbackEpoch: 1 }),
+      ];
+      await run.finish(stage.onlooker, { token: "first", next: "ready", records });
+      expect(await stage.look("select position, taken_epoch from layover.signal")).toEqual([
+        { position: 1, taken_epoch: 2 },
+      ]);
+      const taken = await stage.look(
+        "select path, epoch, position from layover.callback where position is not null order by path",
+      );
+      expect(taken).toEqual([
+        { path: "older", epoch: 1, position: 3 },
+        { path: "own", epoch: 2, position: 2 },
+      ]);
     });
 
     test("waits on where all that it waits for was taken already, whatever else came", async () => {

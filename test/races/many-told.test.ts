@@ -1,0 +1,58 @@
+/** What an act on many runs tells of them: in order, and no more than a caller can take. */
+import { expect, test } from "vitest";
+import type { OperateRunsCall } from "../../src/postgres/wire-operations.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { aParkedRun, aRun, branches, type Run, soon } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeSomePostgres(
+  "an act on many runs tells",
+  (database) => {
+    const stage = stageOn(database);
+    const idOf = (n: number) => `019b799c-f200-7000-8000-0000000000${n}`;
+    const operate = (verb: OperateRunsCall["verb"]) =>
+      stage.onlooker.call("operate_runs", {
+        ...{ verb, filter: { workflow: "flow" }, limit: 100, walk: 100, armed: [soon] },
+        callId: `019b799d-0000-7000-8000-0000000000${verb === "pause" ? "fe" : "ff"}`,
+      });
+    const start = async (...numbers: readonly number[]) => {
+      const runs: Run[] = [];
+      for (const n of numbers) runs.push(await aRun(stage, { runId: idOf(n) }));
+      return runs;
+    };
+
+    test("of runs that may be claimed in the order of their ids", async () => {
+      await start(12, 10, 11);
+      await operate("pause");
+      const { turns } = await operate("resume");
+      expect(turns).toEqual([10, 11, 12].map((n) => ({ runId: idOf(n), turn: 1 })));
+    });
+
+    test("of refused runs in the order of the codes", async () => {
+      const [, cancelled] = await start(10, 11, 12);
+      await cancelled?.operate(stage.onlooker, "cancel");
+      await stage.onlooker.query(
+        `insert into layover.operation (run_id, call_id, verb, asked_at, verdict)
+           select $1, gen_random_uuid(), 'pause', layover.now(), '{}' from generate_series(1, 1000)`,
+        [idOf(10)],
+      );
+      const { refused } = await operate("pause");
+      expect(refused?.map(({ code }) => code)).toEqual(["not_applicable", "too_many_operations"]);
+    });
+
+    test("of the first thousand branches that may be claimed, in the order of the runs' ids", async () => {
+      const paths = Array.from({ length: 100 }, (_, number) => `b${number}`);
+      const numbers = Array.from({ length: 11 }, (_, number) => 20 - number);
+      for (const n of numbers) await aParkedRun(stage, branches(paths), { runId: idOf(n) });
+      await operate("pause");
+      const told = (await operate("resume")).branches;
+      expect(told?.map(({ runId }) => runId)).toEqual(
+        numbers
+          .toReversed()
+          .slice(0, 10)
+          .flatMap((n) => paths.map(() => idOf(n))),
+      );
+    });
+  },
+  { perTest: true },
+);
