@@ -67,6 +67,10 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["start_children: perform layover.lock_ids(s.namespace, f->'children'); → null;"],
   },
   {
+    why: "The turn that nobody's code fits has no instant at which its run is looked at (finish_run, refuse_run).",
+    mutants: ["take_back_retry: , due_at = null → nothing"],
+  },
+  {
     why: "The names that a run has closed are the same with none added, and no name at all is closed by null or by an empty list.",
     mutants: ["finish_run: f ? 'closes' → true"],
   },
