@@ -14,6 +14,8 @@ export const ofRuns: readonly Explanation[] = [
       "finish_turn: f ? 'announces' → true",
       "reclaim_run: s.refused_by is not null → true",
       "start_children: b.child_value like '2stored.%' → true",
+      "tell_parent: v_value like '2stored.%' → true",
+      "tell_parent: v_parent is null → false",
       "start_run: layover.is_wrongly_armed(p) → true",
       "finish_turns: current_setting('transaction_isolation') <> 'read committed' → true",
       "finish_turns: layover.is_wrongly_armed(p) → true",
@@ -69,6 +71,10 @@ export const ofRuns: readonly Explanation[] = [
   {
     why: "The turn that nobody's code fits has no instant at which its run is looked at (finish_run, refuse_run).",
     mutants: ["take_back_retry: , due_at = null → nothing"],
+  },
+  {
+    why: "Its caller has written the end.",
+    mutants: ["tell_parent: t.ended_at is not null → true"],
   },
   {
     why: "The names that a run has closed are the same with none added, and no name at all is closed by null or by an empty list.",

@@ -92,6 +92,25 @@ describeSomePostgres(
       expect(await row(family.parent)).toMatchObject({ has_mail: false, ready: null });
     });
 
+    test("hands over the value that a store keeps", async () => {
+      const value = `2stored.7.${"0".repeat(64)}.key`;
+      await stage.onlooker.query(
+        "insert into layover.stored_value (namespace, key, run_id, bytes) values ('default', 'key', $1, 7)",
+        [family.child.id],
+      );
+      await end(family.child, { value });
+      const held = await stage.look("select key, bytes::integer from layover.stored_value where run_id = $1", [
+        family.parent.id,
+      ]);
+      expect(held).toEqual([{ key: "key", bytes: 7 }]);
+    });
+
+    test("is not told to another run that names it at the same place", async () => {
+      await setRow(other.parent, `child_run_id = '${family.child.id}'`);
+      await end(family.child);
+      expect([await rows(family.parent), await rows(other.parent)]).toEqual([[told], [untold]]);
+    });
+
     test("is not told twice", async () => {
       const first = { child_status: "'failed'", child_value: "'0\"first\"'", child_ended_at: at(-5) };
       await setRow(
@@ -169,6 +188,13 @@ describeSomePostgres(
           ready: null,
           due: noon + 30 * minute,
         });
+      });
+
+      test("leaves the mail of its parent to be read", async () => {
+        await leave(family.parent);
+        await set(family.parent, "has_mail = true");
+        await end(family.child);
+        expect(await row(family.parent)).toMatchObject({ has_mail: true });
       });
 
       test("lets its parent go on that closes", async () => {
