@@ -27,6 +27,7 @@ export const ofVerbs: readonly Explanation[] = [
       "cancel_run: for update → nothing",
       "cancel_run: order by b.path, b.occurrence → order by b.path desc, b.occurrence desc",
       "cancel_run: for update → nothing (2)",
+      "terminate_run: for update → nothing",
     ],
   },
   {

@@ -44,7 +44,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers)$/,
-    "races/entries races/pauses-apart races/many races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
+    "races/entries races/pauses-apart races/many-told races/many races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
@@ -99,7 +99,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children"],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/taken-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/forks races/restarts races/overlaps races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/taken-back races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/forks races/restarts races/overlaps races/retries races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
