@@ -168,6 +168,7 @@ export const ofOthers: readonly Explanation[] = [
       "hold_values: p ? 'keyId' → true",
       "export_run: p ? 'keyId' → true",
       "read_mail: p ? 'keyId' → true",
+      "upgrade_run: p ? 'keyId' → true",
       "resume_workflow: p ? 'keyId' → true",
     ],
   },

@@ -77,6 +77,10 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["tell_parent: t.ended_at is not null → true"],
   },
   {
+    why: "What has no token has no lease (a check of the table).",
+    mutants: ["upgrade_run: b.token is not null → true"],
+  },
+  {
     why: "The names that a run has closed are the same with none added, and no name at all is closed by null or by an empty list.",
     mutants: ["finish_run: f ? 'closes' → true"],
   },

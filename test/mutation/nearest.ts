@@ -59,7 +59,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(upgrade_run|read_mail|last_mail|is_of_version)$/,
-    "races/upgrades-apart races/upgrades engine/upgrades cli/upgrade postgres/keys",
+    "races/entries races/upgrades-apart races/upgrades engine/upgrades cli/upgrade postgres/keys",
   ],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [

@@ -1,4 +1,4 @@
-/** Each verb of a client refuses a transaction above read committed, and a database of another environment. */
+/** Each verb of a client refuses a transaction above read committed, a database of another environment, and a key that was revoked. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
@@ -39,5 +39,13 @@ describeSomePostgres("a call of", (database) => {
     await stage.onlooker.call("adopt_environment", terms);
     const theirs = { ...call, environment: "theirs", endpoint: terms.endpoint };
     await expect(stage.onlooker.call(name, theirs)).rejects.toMatchObject({ code: "LO010" });
+  });
+
+  test.each(verbs)("%s is refused with a key that was revoked, and with no other one", async (name, call) => {
+    const [revoked, other] = [randomUUID(), randomUUID()];
+    await stage.onlooker.call("revoke_key", { keyId: revoked });
+    await expect(stage.onlooker.call(name, { ...call, keyId: revoked })).rejects.toMatchObject({ code: "LO005" });
+    const said = stage.onlooker.call(name, { ...call, keyId: other });
+    await said.catch((error: unknown) => expect(error).not.toMatchObject({ code: "LO005" }));
   });
 });

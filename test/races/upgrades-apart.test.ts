@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { noteOn } from "./deploying.ts";
 import { type Columns, rowsOn } from "./rows.ts";
-import { aParkedRun, aRun, at, branches, minute, noon, type Run, second, soon } from "./runs.ts";
+import { aParkedRun, aRun, at, aWaitFor, branches, minute, noon, type Run, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -212,6 +212,43 @@ describeSomePostgres(
         ]);
         expect(await stage.look("select from layover.kept_signal")).toEqual([]);
       });
+    });
+
+    test("is refused until the last of its leases is over", async () => {
+      const [run] = await two();
+      const lease = (seconds: number) =>
+        `token = gen_random_uuid(), leased_until = layover.now() + interval '${seconds} s'`;
+      await set(run, `status = 'running', ${lease(1)}`);
+      await setBranches(run, lease(2));
+      expect(await move(run)).toEqual({ outcome: "at_work", runId: run.id, until: noon + 2 * second });
+    });
+
+    test("leaves to the next tick what is kept for a run that may wait for it", async () => {
+      const run = await aParkedRun(stage, [aWaitFor("go")], { id: "o1" });
+      await stage.onlooker.query(
+        `insert into layover.kept_signal (namespace, workflow, user_id, id, webhook, delivery, name, payload, kept_at, due_at, expires_at)
+           values ('default', 'flow', 'o1', gen_random_uuid(), 'shop', 'd1', 'go', '0true', layover.now(), layover.now(), layover.now() + interval '1 h')`,
+      );
+      expect(await move(run)).toMatchObject({ outcome: "upgraded" });
+      expect(await stage.look("select from layover.kept_signal")).toHaveLength(1);
+      expect(await run.state()).toMatchObject({ isReady: false });
+    });
+
+    test("tells of the run that is ready at that instant, and of the first hundred branches, in order", async () => {
+      const paths = Array.from({ length: 101 }, (_, number) => `${200 - number}`);
+      const run = await aParkedRun(stage, branches(paths));
+      await set(run, "ready_at = layover.now()");
+      const told = await move(run);
+      expect(told).toMatchObject({ outcome: "upgraded", turn: 3 });
+      const first = "branches" in told ? told.branches?.map(({ path }) => path) : [];
+      expect(first).toEqual(paths.slice(0, 100));
+    });
+
+    test("frees a run that is blocked and paused, and has nobody look at it", async () => {
+      const [run] = await two();
+      await set(run, "blocked = 'why', paused_at = layover.now(), due_at = null");
+      expect(await move(run)).toEqual({ outcome: "upgraded", runId: run.id, version: 2 });
+      expect(await run.state()).toMatchObject({ blocked: null, dueAt: null, isReady: true });
     });
 
     describe("knows of the mail of a run", () => {
