@@ -69,6 +69,15 @@ describeSomePostgres(
       for (const run of [one.c, other.a, other.b]) expect(await asked(run)).toMatchObject({ at: null });
     });
 
+    test("by the termination of its parent is asked to end, and those of other runs are not", async () => {
+      const [one, other] = [await aFamily(), await aFamily()];
+      const told = await one.parent.operate(stage.onlooker, "terminate");
+      const others = [one.a.id, one.b.id].sort().map((runId) => ({ runId, turn: 1 }));
+      expect(told).toMatchObject({ outcome: "terminated", others });
+      for (const run of [one.a, one.b]) expect(await asked(run)).toMatchObject({ at: noon });
+      for (const run of [one.c, other.a, other.b]) expect(await asked(run)).toMatchObject({ at: null });
+    });
+
     test("by the closing of its parent is waited for for a day", async () => {
       const { parent } = await aFamily();
       await finish(parent, { closing: true, records: [aRecord("step", "x")] });
