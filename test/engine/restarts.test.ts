@@ -341,6 +341,35 @@ test("the URL of a callback that was made before the cut lives, and one that was
   expect(await world.run(run)).toMatchObject({ status: "completed", result: ["early", "late"] });
 });
 
+test("a fork that is restarted from a callback which the run before it had announced announces it anew, and a run does not", async () => {
+  const tokens: string[] = [];
+  const world = await worldOf(async ({ step }) => {
+    const said = await step.waitForCallback("approval", ({ token }) => void tokens.push(token));
+    return await step.run("ship", () => said);
+  });
+  const answer = (value: string) =>
+    world.ask((client) => client.resolveCallback(tokens.at(-1) ?? "", value, { contract: order }));
+  const run = await world.start(order, { amount: 1 });
+  await world.pass("1 minute");
+  await answer("first");
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "first" });
+  const fork = await world.ask((client) => client.fork(run.runId, { from: "ship" }));
+  expect(await world.run(fork)).toMatchObject({ status: "completed", result: "first" });
+  await world.ask((client) => client.restart(fork.runId, { from: "approval" }));
+  await world.pass("1 minute");
+  expect(tokens.length).toBe(2);
+  await answer("second");
+  expect(await world.run(fork)).toMatchObject({ status: "completed", result: "second" });
+
+  for (const { runId } of [fork, run]) {
+    await world.ask((client) => client.restart(runId, { from: "approval" }));
+    await world.pass("1 minute");
+  }
+  expect(tokens.length).toBe(2);
+  expect(await world.run(fork)).toMatchObject({ status: "completed", result: "second" });
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "first" });
+});
+
 test("a name that was closed is open again after a restart from before that, and stays closed after one from behind it", async () => {
   const world = await worldOf(async ({ step }) => {
     await step.run("a", () => 1);

@@ -13,7 +13,6 @@ declare
   v_new      constant uuid := coalesce((p->>'newRunId')::uuid, layover.new_id());
   v_now      timestamptz;
   v_kept     integer;
-  v_again    text[];
   v_positions integer[];
   v_segments jsonb;
   v_given    jsonb;
@@ -44,13 +43,7 @@ begin
     return v_answer || jsonb_build_object('runId', v_run);
   end if;
   perform layover.keep_timeout(v_run);
-  v_again := array(
-    select k.path || case when k.occurrence > 1 then '#' || k.occurrence else '' end || '/announce' from layover.record k
-     where k.run_id = v_run and k.epoch = s.epoch and k.position > v_kept and k.kind = 'callback');
-  v_positions := array(
-    select h.position from layover.record h
-     where h.run_id = v_run and h.epoch = s.epoch and h.position <= v_kept and not (h.kind = 'step' and h.path = any (v_again))
-     order by h.position);
+  v_positions := layover.kept_of_cut(v_run, s.epoch, v_kept, for_other => true);
   v_given := layover.given_of(v_run, s.epoch, v_positions, null, null);
   v_segments := layover.cut_segments(layover.segments_of(v_run, s.epoch), v_positions, jsonb_build_object('run', v_new, 'epoch', 1,
     'at', layover.to_ms(v_now), 'shift', layover.to_ms(v_now) - layover.to_ms(s.ended_at)));
