@@ -370,6 +370,32 @@ test("a fork that is restarted from a callback which the run before it had annou
   expect(await world.run(run)).toMatchObject({ status: "completed", result: "first" });
 });
 
+test("a fork that was restarted once announces nothing anew that it has announced itself", async () => {
+  const tokens: string[] = [];
+  const world = await worldOf(async ({ step }) => {
+    const wait = () => step.waitForCallback("approval", ({ token }) => void tokens.push(token));
+    const said = [await wait()];
+    await step.run("ship", () => 1);
+    said.push(await wait());
+    return await step.run("end", () => said);
+  });
+  const answer = async (value: string) => {
+    await world.pass("1 minute");
+    await world.ask((client) => client.resolveCallback(tokens.at(-1) ?? "", value, { contract: order }));
+  };
+  const run = await world.start(order, { amount: 1 });
+  for (const value of ["one", "two"]) await answer(value);
+  expect(await world.run(run)).toMatchObject({ status: "completed" });
+  const fork = await world.ask((client) => client.fork(run.runId, { from: "ship" }));
+  await answer("three");
+  expect(await world.run(fork)).toMatchObject({ status: "completed", result: ["one", "three"] });
+  for (const from of ["end", "approval#2"]) {
+    await world.ask((client) => client.restart(fork.runId, { from }));
+    expect(await world.run(fork)).toMatchObject({ status: "completed", result: ["one", "three"] });
+  }
+  expect(tokens).toHaveLength(3);
+});
+
 test("a name that was closed is open again after a restart from before that, and stays closed after one from behind it", async () => {
   const world = await worldOf(async ({ step }) => {
     await step.run("a", () => 1);
