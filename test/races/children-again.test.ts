@@ -1,3 +1,4 @@
+/** A run that goes on after a retry takes the runs that it had started before as they stand now. */
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { idOf, startingOn } from "./invoking.ts";

@@ -1,4 +1,4 @@
-/** What is written of the runs that a turn starts: of each in its own rows, in its parent's and in nobody else's. */
+/** A turn that starts runs writes the rows of each, and a row or a record of it for its parent. It changes no other run. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";

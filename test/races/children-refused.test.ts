@@ -1,3 +1,4 @@
+/** A run that a turn names is not always started. Its parent's history says why. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { idOf, startingOn } from "./invoking.ts";

@@ -1,4 +1,4 @@
-/** What a turn demands is written once: what stands already stays, but for a step between its attempts that becomes a branch. */
+/** A turn's demand is written once, and a row that is there stays. Only a step between its attempts becomes a branch. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { type Columns, rowsOn } from "./rows.ts";

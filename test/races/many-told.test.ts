@@ -1,4 +1,4 @@
-/** What an act on many runs tells of them: in order, and no more than a caller can take. */
+/** An act on many runs answers in the order of their ids, and no more than a caller can take. */
 import { expect, test } from "vitest";
 import type { OperateRunsCall } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";

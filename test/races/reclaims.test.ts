@@ -1,4 +1,4 @@
-/** What a claim answers and writes that finds a lease over, a run at rest, or a run of other code. */
+/** A claim may find a lease that is over, a run that waits, or code that does not fit. It answers and writes accordingly. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { noteOn } from "./deploying.ts";

@@ -1,4 +1,4 @@
-/** What is written when a turn of a run or of a branch is set back: of itself, of its map and of its run, and of no other. */
+/** A turn that is set back is written into its own row, its map and its run. No other row changes. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { rowsOn } from "./rows.ts";

@@ -1,4 +1,4 @@
-/** What a signal looks at and changes: one run, its own mail, and no other's. */
+/** A signal looks at one run and its mail, and changes no other run. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";

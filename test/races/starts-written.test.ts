@@ -1,4 +1,4 @@
-/** What a start writes: the rows of its run, when that is ready and looked at, and nothing of any other run. */
+/** A start writes the rows of its run, and the times at which that is ready and looked at. It changes no other run. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aRun, aStart, minute, noon, second, soon } from "./runs.ts";

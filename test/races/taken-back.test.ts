@@ -1,4 +1,4 @@
-/** When a retry is taken back, and that all of the run is as it was before the retry, and nothing of other runs has changed. */
+/** A retry that is taken back leaves its run as it was before, and changes no other run. */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
