@@ -38,7 +38,6 @@ export interface PgClient extends Events {
 }
 
 interface LentClient extends PgClient {
-  off(event: "error", listener: (error: Error) => void): unknown;
   release(destroy?: boolean): void;
 }
 
@@ -47,7 +46,7 @@ export interface PgPool extends Events {
   readonly totalCount: number;
   readonly options: Address & { connectionTimeoutMillis?: number | undefined };
   on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "connect", listener: (client: object) => void): unknown;
+  on(event: "connect", listener: (client: Events) => void): unknown;
   connect(): Promise<LentClient>;
   end?(): Promise<void>;
 }
@@ -70,9 +69,7 @@ export function isPool(database: PgPool | PgClient): database is PgPool {
 }
 
 function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
-  // An idle connection may die (the server restarts, Neon falls asleep). Without a listener that would end the process.
-  // The pool replaces the connection.
-  pool.on("error", ignore);
+  watchPool(pool);
   const ages = new Ages();
   pool.on("connect", (client) => ages.begin(client));
   // A connection that is being opened holds a place in the pool until the pool gives it up. By default the pool never
@@ -89,8 +86,6 @@ function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
 
   return async (work) => {
     const client = await lendYoung();
-    // A connection that dies at work rejects its statement. Without a listener it would end the process too.
-    client.on("error", ignore);
     let isSound = true;
     try {
       return await work(async (statement) => {
@@ -107,14 +102,33 @@ function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
         }
       });
     } finally {
-      client.off("error", ignore);
       client.release(!isSound);
     }
   };
 }
 
+const watched = new WeakSet<Events>();
+
+/**
+ * Keeps the process alive when a connection breaks. Node ends a process over an `error` event without a listener. A
+ * connection at work rejects its statement, and the pool replaces an idle one (the server restarts, Neon falls asleep).
+ */
+function watch(source: Events): void {
+  if (watched.has(source)) return;
+  watched.add(source);
+  source.on("error", ignore);
+}
+
+/** Watches a pool, and each new connection before it is lent: Postgres may accept it and end it in one packet. */
+function watchPool(pool: PgPool): void {
+  if (watched.has(pool)) return;
+  watch(pool);
+  pool.on("connect", watch);
+}
+
 /** Lends a connection. Without a limit it waits as long as the pool allows. */
 export async function lend(pool: PgPool, timeoutMs?: number): Promise<LentClient> {
+  watchPool(pool);
   const connecting = pool.connect();
   const late = () => {
     // Nobody waits for it any more, and nothing was sent on it.
@@ -124,7 +138,9 @@ export async function lend(pool: PgPool, timeoutMs?: number): Promise<LentClient
     );
   };
   try {
-    return await within(hostClock, timeoutMs, connecting, late);
+    const client = await within(hostClock, timeoutMs, connecting, late);
+    watch(client); // it may be older than the watch over its pool
+    return client;
   } catch (error) {
     throw failedBeforeSending(error);
   }

@@ -2,7 +2,7 @@
 import { type Transact, UnknownCommit } from "../core/ports.ts";
 import { parserOf } from "./columns.ts";
 import { failedAfterSending } from "./failure.ts";
-import { ignore, lend, type PgPool } from "./pg-connections.ts";
+import { lend, type PgPool } from "./pg-connections.ts";
 import { OpenTransaction } from "./transaction-client.ts";
 
 const types = { getTypeParser: parserOf };
@@ -11,7 +11,6 @@ const types = { getTypeParser: parserOf };
 export function pgTransact(pool: PgPool, timeoutMs: number): Transact {
   return async (limitMs, work) => {
     const client = await lend(pool, timeoutMs);
-    client.on("error", ignore);
     let isSound = false;
     const send = async (text: string, values: readonly unknown[] = []) => {
       const answer = await client.query({ text, values: [...values], types });
@@ -44,7 +43,6 @@ export function pgTransact(pool: PgPool, timeoutMs: number): Transact {
         throw error;
       }
     } finally {
-      client.off("error", ignore);
       client.release(!isSound);
     }
   };

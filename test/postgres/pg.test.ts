@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { Pool as NeonPool } from "@neondatabase/serverless";
-import { Client, Pool, type PoolConfig, types } from "pg";
+import { Client, Pool, types } from "pg";
 import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
 import { type PgOptions, pg } from "../../src/postgres/pg.ts";
@@ -89,6 +89,22 @@ describeEachPostgres(
       wire.close();
     });
 
+    test("as soon as it is made disturbs nobody", async () => {
+      const wire = await openWire(database.url);
+      const pool = new Pool({ connectionString: wire.url, application_name: "stillborn" });
+      const query = pg(pool);
+      wire.keepAnswers();
+      const failing = failureOf(query("select 1"));
+      await killWhoever("application_name = 'stillborn' and state = 'idle'");
+      // Postgres is heard to say that it is ready and that it ends the connection in one piece.
+      await expect.poll(async () => await isConnected("stillborn")).toBe(false);
+      wire.passAnswers();
+      expect(await failing).toMatchObject({ sqlState: undefined, isRolledBack: false });
+      expect(await query("select 1 as one")).toEqual([{ one: 1 }]);
+      await pool.end();
+      wire.close();
+    });
+
     test("while idle disturbs nobody", async () => {
       await Promise.all([database.query("select 1"), database.query("select 2")]);
       await killWhoever("pid <> pg_backend_pid()");
@@ -121,6 +137,11 @@ describeEachPostgres(
       return (await database.query(statement, [`%${text}%`])).length > 0;
     }
 
+    async function isConnected(name: string): Promise<boolean> {
+      const statement = "select from pg_stat_activity where application_name = $1";
+      return (await database.query(statement, [name])).length > 0;
+    }
+
     async function killWhoever(condition: string, how = "pg_terminate_backend"): Promise<void> {
       const killer = new Client(database.url);
       await killer.connect();
@@ -143,11 +164,11 @@ describe("a connection that cannot be made has done nothing, and keeps its passw
     for (const pool of opened.splice(0)) await pool.end();
   });
 
-  function aPool(change: (url: URL) => void, config: PoolConfig = {}): Query {
+  function aPool(change: (url: URL) => void): Query {
     const changed = new URL(url);
     changed.password = "hush-hush";
     change(changed);
-    const pool = new Pool({ connectionString: changed.href, ...config });
+    const pool = new Pool({ connectionString: changed.href });
     opened.push(pool);
     return pg(pool);
   }
@@ -174,10 +195,14 @@ describe("a connection that cannot be made has done nothing, and keeps its passw
   });
 
   test("the pool has no connection left in time", async () => {
-    const query = aPool((changed) => (changed.password = url.password), { max: 1, connectionTimeoutMillis: 50 });
-    const sleeping = query("select pg_sleep(0.3)");
+    const pool = new Pool({ connectionString: url.href, max: 1 });
+    opened.push(pool);
+    const query = pg(pool);
+    const lent = await pool.connect();
+    pool.options.connectionTimeoutMillis = 50;
     expect(await failureOf(query("select 1"))).toMatchObject({ isRolledBack: true, sqlState: undefined });
-    await sleeping;
+    lent.release();
+    expect(await query("select 1 as one")).toEqual([{ one: 1 }]);
   });
 });
 

@@ -13,26 +13,38 @@ export interface Wire {
   hush(): void;
   /** Passes everything on again: what comes over all connections, and what was held; or over new connections only. */
   speak(to?: "everybody" | "newcomers"): void;
+  /** Keeps back what Postgres says over a new connection, from the message on that it is ready. */
+  keepAnswers(): void;
+  /** Passes on what was kept back, all in one piece. */
+  passAnswers(): void;
   close(): void;
 }
 
 interface Passage {
+  readonly near: Socket;
   readonly far: Socket;
   readonly held: Buffer[];
   isOpen: boolean;
 }
+
+/** The message of Postgres' protocol, outside a transaction. */
+const readyForQuery = Buffer.from("Z\0\0\0\u0005I");
 
 export async function openWire(databaseUrl: string): Promise<Wire> {
   const { port, hostname } = new URL(databaseUrl);
   const ends = new Set<Socket>();
   const passages: Passage[] = [];
   let isOpenToNewcomers = true;
+  let keepsAnswers = false;
   let held = 0;
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
-    const passage: Passage = { far, held: [], isOpen: isOpenToNewcomers };
+    const passage: Passage = { near, far, held: [], isOpen: isOpenToNewcomers };
     passages.push(passage);
     for (const end of [near, far]) ends.add(end.on("error", () => {}));
+    far.on("data", (bytes) => {
+      if (keepsAnswers && bytes.subarray(-readyForQuery.length).equals(readyForQuery)) near.cork();
+    });
     far.pipe(near);
     near.on("end", () => far.end());
     near.on("data", (bytes) => {
@@ -67,6 +79,13 @@ export async function openWire(databaseUrl: string): Promise<Wire> {
         passage.isOpen = true;
         for (const bytes of passage.held.splice(0)) passage.far.write(bytes);
       }
+    },
+    keepAnswers() {
+      keepsAnswers = true;
+    },
+    passAnswers() {
+      keepsAnswers = false;
+      for (const { near } of passages) near.uncork();
     },
     close() {
       server.close();
