@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { idOf, startingOn } from "./invoking.ts";
+import { rowsOn } from "./rows.ts";
 import { aRun, aRunAtWork, noon, type Run, second } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -19,8 +20,7 @@ describeSomePostgres(
       ],
     });
     const { start, made, records, waits, row } = startingOn(stage);
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { set } = rowsOn(stage);
 
     const before = "0197a000-0000-7000-8000-00000000000a";
     const after = "01980000-0000-7000-8000-00000000000a";

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { idOf, startingOn } from "./invoking.ts";
-import { aRecord, aRun, aRunAtWork, aStart, minute, noon, type Run, second, soon } from "./runs.ts";
+import { rowsOn } from "./rows.ts";
+import { aRecord, aRun, aRunAtWork, aStart, minute, noon, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -19,8 +20,7 @@ describeSomePostgres(
       ],
     });
     const { start, made, records, waits, row } = startingOn(stage);
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { set } = rowsOn(stage);
 
     test("has all that its start says of it", async () => {
       const parent = await aRunAtWork(stage);

@@ -20,11 +20,7 @@ describeSomePostgres(
         "a run that is over has neither leases, nor pending rows, nor a due instant",
       ],
     });
-    const { wait } = rowsOn(stage);
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
-    const setRow = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1`, [run.id]);
+    const { wait, set, setWaits } = rowsOn(stage);
     /** The first run waits for the second one, which is at work. */
     async function aFamily() {
       const parent = await aRunAtWork(stage);
@@ -86,7 +82,7 @@ describeSomePostgres(
     });
 
     test("is not told where that place waits for another run", async () => {
-      await setRow(family.parent, "child_run_id = gen_random_uuid()");
+      await setWaits(family.parent, "child_run_id = gen_random_uuid()");
       expect(await end(family.child)).toMatchObject({ others: [] });
       expect(await rows(family.parent)).toEqual([untold]);
       expect(await row(family.parent)).toMatchObject({ has_mail: false, ready: null });
@@ -106,14 +102,14 @@ describeSomePostgres(
     });
 
     test("is not told to another run that names it at the same place", async () => {
-      await setRow(other.parent, `child_run_id = '${family.child.id}'`);
+      await setWaits(other.parent, `child_run_id = '${family.child.id}'`);
       await end(family.child);
       expect([await rows(family.parent), await rows(other.parent)]).toEqual([[told], [untold]]);
     });
 
     test("is not told twice", async () => {
       const first = { child_status: "'failed'", child_value: "'0\"first\"'", child_ended_at: at(-5) };
-      await setRow(
+      await setWaits(
         family.parent,
         Object.entries(first)
           .map(([name, value]) => `${name} = ${value}`)
@@ -163,14 +159,14 @@ describeSomePostgres(
       });
 
       test("in time alone", async () => {
-        await setRow(family.parent, `until = ${at(-1)}`);
+        await setWaits(family.parent, `until = ${at(-1)}`);
         expect(await end(family.child)).toMatchObject({ others: [] });
         expect(await row(family.parent)).toMatchObject({ has_mail: true, ready: null });
       });
     });
 
     describe("that is waited for no more", () => {
-      const leave = (run: Run) => setRow(run, "is_released = true, child_bond = 'cancelled'");
+      const leave = (run: Run) => setWaits(run, "is_released = true, child_bond = 'cancelled'");
 
       test("leaves nothing, and its parent has no mail", async () => {
         await leave(family.parent);

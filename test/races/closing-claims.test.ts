@@ -21,12 +21,8 @@ describeSomePostgres(
         "a parked run is ready from its cancel, its timeout or the end of its cleanups' hour on",
       ],
     });
-    const { wait, write } = rowsOn(stage);
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { wait, write, set, state } = rowsOn(stage);
     const at = (ms: number) => `layover.now() + interval '${ms} ms'`;
-    const row = async (run: Run, columns: string) =>
-      (await stage.look(`select ${columns} from layover.run_state where run_id = $1`, [run.id]))[0];
     const lease = (until: string): Columns => ({ token: "gen_random_uuid()", leased_until: until });
     const take = (run: Run) => run.claim(stage.onlooker, { token: "next", turn: 2 });
 
@@ -55,7 +51,7 @@ describeSomePostgres(
       expect(await records(run)).toEqual([
         { ...written, kind: "cancellation", at: noon + second, value: "timeout", attempts: 1 },
       ]);
-      expect(await row(run, place)).toEqual({
+      expect(await state(run, place)).toEqual({
         last_position: 1,
         cancelled_position: 1,
         at: noon + second,
@@ -66,7 +62,7 @@ describeSomePostgres(
       expect(await records(other)).toEqual([]);
       expect(await other.pending()).toMatchObject({ go: { isReleased: false } });
       expect(await stage.look("select from layover.map where run_id = $1", [other.id])).toHaveLength(1);
-      expect(await row(other, place)).toMatchObject({ last_position: 0, cancelled_position: null });
+      expect(await state(other, place)).toMatchObject({ last_position: 0, cancelled_position: null });
     });
 
     test("writes of its cancel, and gives its cleanups an hour", async () => {
@@ -77,7 +73,7 @@ describeSomePostgres(
       );
       expect(await take(run)).toMatchObject({ outcome: "claimed" });
       expect(await records(run)).toEqual([{ ...written, kind: "closing", at: noon, value: "enough", attempts: 2 }]);
-      expect(await row(run, place)).toEqual({
+      expect(await state(run, place)).toEqual({
         last_position: 1,
         cancelled_position: 1,
         at: noon,
@@ -96,7 +92,7 @@ describeSomePostgres(
       await stage.onlooker.query("update layover.pending set is_shielded = true");
       await take(run);
       expect(await records(run)).toMatchObject([{ kind: "closing" }]);
-      expect(await row(run, place)).toEqual({ last_position: 1, cancelled_position: 0, at: noon, timeout: null });
+      expect(await state(run, place)).toEqual({ last_position: 1, cancelled_position: 0, at: noon, timeout: null });
       expect(await run.pending()).toEqual({});
     });
 
@@ -195,7 +191,7 @@ describeSomePostgres(
         await wait(run, "child", cancelled);
         await take(run);
         const ready = "layover.to_ms(ready_at)::float8 as ready";
-        expect([await row(run, ready), await row(other, ready)]).toEqual([{ ready: noon + 2 }, { ready: 0 }]);
+        expect([await state(run, ready), await state(other, ready)]).toEqual([{ ready: noon + 2 }, { ready: 0 }]);
       });
     });
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { DueRun } from "../../src/postgres/wire-scheduler.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { rowsOn } from "./rows.ts";
 import {
   aFanOut,
   aMap,
@@ -30,8 +31,7 @@ describeSomePostgres(
     const list = async (more: object = {}): Promise<readonly DueRun[]> =>
       (await stage.onlooker.call("list_due", { ...terms, limit: 10, withinMs: 0, ...more })).runs;
     const numbers = (runs: readonly DueRun[]) => runs.map(({ runId }) => Number(runId.at(-1)));
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { set } = rowsOn(stage);
     const setBranch = (run: Run, path: string, assignments: string) =>
       stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1 and path = $2`, [run.id, path]);
     const ids = async (more: object = {}) => (await list(more)).map(({ runId }) => runId).toSorted();

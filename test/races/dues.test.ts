@@ -1,6 +1,7 @@
 /** When the scheduler must look at a run that parks, and from when it may be claimed: early, never late. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { rowsOn } from "./rows.ts";
 import {
   aDemand,
   aFanOut,
@@ -24,8 +25,7 @@ describeSomePostgres(
   "the scheduler looks",
   (database) => {
     const stage = stageOn(database, { breaks: ["a parked run of which a sleep, a wait or a retry is over is ready"] });
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { set } = rowsOn(stage);
     const ready = (run: Run) => set(run, "ready_at = layover.now(), due_at = layover.now() + interval '2 hours'");
 
     test("at the branch that is ready first, whatever the lease of another one", async () => {

@@ -1,6 +1,7 @@
 /** A finish moves its own run, and tells and keeps all that hangs on it: what came meanwhile, and what others still hold. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { rowsOn } from "./rows.ts";
 import {
   aDemand,
   aFanOut,
@@ -23,8 +24,7 @@ describeSomePostgres(
   "the finish",
   (database) => {
     const stage = stageOn(database);
-    const set = (what: string, run: Run) =>
-      stage.onlooker.query(`update layover.run_state set ${what} where run_id = $1`, [run.id]);
+    const { set } = rowsOn(stage);
     const look = async (what: string, table: string, { id }: Run) =>
       await stage.look(`select ${what} from layover.${table} where run_id = $1`, [id]);
     const finishTurns = async (...turns: readonly object[]) =>
@@ -75,7 +75,7 @@ describeSomePostgres(
 
       test("keeps the count of its dispatches while it is paused, though it brings a claim along", async () => {
         const run = await aRunAtWork(stage);
-        await set("paused_at = layover.now(), due_at = null, dispatches = 3", run);
+        await set(run, "paused_at = layover.now(), due_at = null, dispatches = 3");
         await run.finish(stage.onlooker, { token: "first", next: "ready", records: [aRecord("step", "a")], claim });
         expect(await run.state()).toMatchObject({ status: "parked", dispatches: 3 });
       });
@@ -83,7 +83,7 @@ describeSomePostgres(
       describe("that one of its branches has blocked", () => {
         const aBlockedRun = async () => {
           const run = await aFanOut(stage, ["a", "b"]);
-          await set("ready_at = layover.now()", run);
+          await set(run, "ready_at = layover.now()");
           await run.claim(stage.onlooker, { token: "second", turn: 2 });
           await run.finishBranch(stage.onlooker, "a", { token: "a", blocked: "why" });
           return run;
@@ -109,7 +109,7 @@ describeSomePostgres(
         const aMapToEnd = async () => {
           const run = await aMap(stage, ["all/a", "all/b"]);
           await run.finishBranch(stage.onlooker, "all/a", { token: "all/a" });
-          await set("ready_at = layover.now()", run);
+          await set(run, "ready_at = layover.now()");
           await run.claim(stage.onlooker, { token: "second", turn: 2 });
           return run;
         };

@@ -1,6 +1,7 @@
 /** Runs that other runs start, as a turn's finish names them. */
 import { randomUUID } from "node:crypto";
 import type * as wire from "../../src/postgres/wire.ts";
+import { rowsOn } from "./rows.ts";
 import { at, type Run } from "./runs.ts";
 import type { Stage } from "./stage.ts";
 
@@ -38,7 +39,5 @@ export function startingOn(stage: Stage) {
          from layover.pending where run_id = $1 order by ordinal`,
       [run.id],
     );
-  const row = async (run: Run, columns: string) =>
-    (await stage.look(`select ${columns} from layover.run_state where run_id = $1`, [run.id]))[0];
-  return { start, made, records, waits, row };
+  return { start, made, records, waits, row: rowsOn(stage).state };
 }

@@ -1,6 +1,7 @@
 /** What the scheduler is shown, and what it moves: what may be claimed, of its own namespace, and nothing else. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { rowsOn } from "./rows.ts";
 import {
   aFanOut,
   aMap,
@@ -33,10 +34,9 @@ describeSomePostgres(
       const one = { runId: run.id, seenDueAt: soon, dueAt: later, isDispatched: true, branches: [], ...more };
       return stage.onlooker.call("move_due", { moves: [one], ...terms });
     };
-    const set = (what: string, run: Run) =>
-      stage.onlooker.query(`update layover.run_state set ${what} where run_id = $1`, [run.id]);
-    const block = (run: Run) => set("blocked = 'by other code', due_at = null", run);
-    const pause = (run: Run) => set("paused_at = layover.now(), due_at = null", run);
+    const { set } = rowsOn(stage);
+    const block = (run: Run) => set(run, "blocked = 'by other code', due_at = null");
+    const pause = (run: Run) => set(run, "paused_at = layover.now(), due_at = null");
     const aRace = async () => {
       const run = await aFanOut(stage, ["race/a", "race/b"]);
       await run.finishBranch(stage.onlooker, "race/a", { token: "race/a" });
@@ -101,7 +101,7 @@ describeSomePostgres(
       test.each([
         [
           "is over",
-          (run: Run) => set("status = 'completed', ended_at = layover.now(), ready_at = null, due_at = null", run),
+          (run: Run) => set(run, "status = 'completed', ended_at = layover.now(), ready_at = null, due_at = null"),
         ],
         ["is paused", pause],
       ])("no run that was blocked when it looked and %s by now", async (_, stop) => {
@@ -150,7 +150,7 @@ describeSomePostgres(
       };
       const aLateRun = async () => {
         const run = await aRunAtWork(stage);
-        await set("leased_until = layover.now()", run);
+        await set(run, "leased_until = layover.now()");
         await move(run);
         expect(await run.state()).toMatchObject({ dispatches: 1 });
         return run;

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { noteOn } from "./deploying.ts";
+import { rowsOn } from "./rows.ts";
 import { aParkedRun, aRun, aRunAtWork, at, branches, minute, noon, type Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -16,8 +17,7 @@ describeSomePostgres(
         "what is not over, paused or blocked and needs to be looked at has a due instant",
       ],
     });
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { set, setWaits } = rowsOn(stage);
     const refused = `refused_by = '{"green": {"at": ${noon + 1}, "why": "no such step"}}'`;
     const note = (deployment: string) => noteOn(stage)(deployment, deployment);
     const move = (run: Run, more: object = {}) => {
@@ -26,8 +26,6 @@ describeSomePostgres(
     };
     const rest = { blocked: "no such step", dueAt: null };
     const moved = { blocked: null, dueAt: noon + hour };
-    const setBranches = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1`, [run.id]);
     const leased = "token = gen_random_uuid(), leased_until = layover.now() + interval '3 hours'";
 
     test("is blocked where no other one may take it, and no other run is", async () => {
@@ -68,8 +66,8 @@ describeSomePostgres(
       const aRefusedRun = async (own: string, others: string) => {
         const [run, other] = [await aParkedRun(stage, branches(["a"])), await aParkedRun(stage, branches(["a"]))];
         await note("green");
-        await setBranches(run, own);
-        await setBranches(other, others);
+        await setWaits(run, own);
+        await setWaits(other, others);
         await set(run, refused);
         await move(run, { isDispatched: false, branches: [at("a")] });
         return await run.state();
@@ -87,7 +85,7 @@ describeSomePostgres(
     test("counts as never dispatched, and so do its branches", async () => {
       const run = await aParkedRun(stage, branches(["a"]));
       await set(run, `${refused}, dispatches = 3, due_at = layover.now()`);
-      await setBranches(run, "dispatches = 3");
+      await setWaits(run, "dispatches = 3");
       const look = async (deployment: string) =>
         (await stage.onlooker.call("list_due", { ...terms, limit: 10, withinMs: 0, deployment })).runs;
       expect(await look("green")).toMatchObject([{ dispatches: 0, branches: [{ dispatches: 0 }] }]);

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { noteOn } from "./deploying.ts";
+import { rowsOn } from "./rows.ts";
 import {
   aParkedRun,
   aRun,
@@ -27,11 +28,8 @@ describeSomePostgres(
         "a parked run is ready from its cancel, its timeout or the end of its cleanups' hour on",
       ],
     });
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { set, state } = rowsOn(stage);
     const at = (ms: number) => `layover.now() + interval '${ms} ms'`;
-    const row = async (run: Run, columns: string) =>
-      (await stage.look(`select ${columns} from layover.run_state where run_id = $1`, [run.id]))[0];
     /** It has lost the lease of its first turn. */
     const aLostOne = async () => {
       const run = await aRunAtWork(stage);
@@ -65,12 +63,12 @@ describeSomePostgres(
         claims: 3,
         dispatches: 0,
       };
-      expect(await row(run, columns)).toEqual({ ...taken, ...counted });
+      expect(await state(run, columns)).toEqual({ ...taken, ...counted });
       await stage.clock.advance(minute);
       await set(run, "lost = 3, spared = 2, due_at = null");
       await claim(run, { token: "third", groupSize: 1 });
       const later = { token: tokenOf("third"), leased: noon + 3 * minute, due: noon + 2 * minute };
-      expect(await row(run, columns)).toEqual({
+      expect(await state(run, columns)).toEqual({
         ...taken,
         ...counted,
         ...later,
@@ -88,7 +86,7 @@ describeSomePostgres(
       );
       expect(await claim(run)).toMatchObject({ outcome: "claimed" });
       expect(
-        await row(run, "lost, spared, lost_token, is_interrupted, blocked, layover.to_ms(due_at)::float8 as due"),
+        await state(run, "lost, spared, lost_token, is_interrupted, blocked, layover.to_ms(due_at)::float8 as due"),
       ).toEqual({
         ...{ lost: 2, spared: 1, lost_token: tokenOf("old"), is_interrupted: false, blocked: null },
         due: noon,
@@ -101,7 +99,7 @@ describeSomePostgres(
       await stage.hold("select from layover.run_state where run_id = $1 for update", [other.id]);
       expect(await claim(run)).toMatchObject({ outcome: "claimed" });
       expect(await claim(run)).toMatchObject({ outcome: "claimed" });
-      expect(await row(other, "token")).toEqual({ token: tokenOf("first") });
+      expect(await state(other, "token")).toEqual({ token: tokenOf("first") });
     });
 
     describe("is told why it fails:", () => {

@@ -1,4 +1,4 @@
-/** Rows that a test writes by hand, past the functions: columns are given as SQL. */
+/** Rows that a test writes, changes and looks at by hand, past the functions: columns are given as SQL. */
 import type { Run } from "./runs.ts";
 import type { Stage } from "./stage.ts";
 
@@ -10,8 +10,17 @@ export function rowsOn(stage: Stage) {
       `insert into layover.${table} (run_id, ${Object.keys(columns).join(", ")}) values ($1, ${Object.values(columns).join(", ")})`,
       [id],
     );
+  const set = (table: string, { id }: Run, assignments: string) =>
+    stage.onlooker.query(`update layover.${table} set ${assignments} where run_id = $1`, [id]);
   return {
     write,
+    /** Changes the run's own row. */
+    set: (run: Run, assignments: string) => set("run_state", run, assignments),
+    /** Changes the rows of all that the run waits for. */
+    setWaits: (run: Run, assignments: string) => set("pending", run, assignments),
+    /** The run's own row. */
+    state: async (run: Run, columns: string) =>
+      (await stage.look(`select ${columns} from layover.run_state where run_id = $1`, [run.id]))[0],
     /** A row of what a run waits for, at the place `it`. */
     wait: (run: Run, kind: string, more: Columns = {}) =>
       write("pending", run, {

@@ -18,10 +18,8 @@ describeSomePostgres(
         "due may be early, never late (by more than two minutes)",
       ],
     });
-    const { write } = rowsOn(stage);
+    const { write, set } = rowsOn(stage);
     const at = (ms: number) => `layover.now() + interval '${ms} ms'`;
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
     const state = async (run: Run) =>
       (
         await stage.look(

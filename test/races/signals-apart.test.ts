@@ -17,9 +17,7 @@ describeSomePostgres(
         "a parked run that a signal or an answer waits for is ready",
       ],
     });
-    const { write } = rowsOn(stage);
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { write, set } = rowsOn(stage);
     const waits = () => aParkedRun(stage, [aWaitFor("go")]);
     const all = async (run: Run) => ({
       state: await stage.look("select * from layover.run_state where run_id = $1", [run.id]),

@@ -23,9 +23,7 @@ describeSomePostgres(
         "due may be early, never late (by more than two minutes)",
       ],
     });
-    const { write, wait, answer } = rowsOn(stage);
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { write, wait, answer, set } = rowsOn(stage);
     const operation = (run: Run, verb: string, verdict: string, before = "1 s") =>
       write("operation", run, {
         ...{ call_id: "gen_random_uuid()", verb: `'${verb}'`, asked_at: `layover.now() - interval '${before}'` },

@@ -25,10 +25,7 @@ describeSomePostgres(
       });
     const two = async () =>
       [await aParkedRun(stage, branches(["a", "b"])), await aParkedRun(stage, branches(["a"]))] as const;
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
-    const setBranches = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1`, [run.id]);
+    const { wait, set, setWaits } = rowsOn(stage);
     const leased = "token = gen_random_uuid(), leased_until = layover.now() + interval '1 s'";
     const all = async ({ id }: Run) => ({
       run: await stage.look("select * from layover.run where id = $1", [id]),
@@ -41,7 +38,7 @@ describeSomePostgres(
       const worn =
         "claims = 2, beginnings = 2, lost = 2, spared = 1, dispatches = 3, lost_token = gen_random_uuid(), refused_by = '{}'";
       for (const one of [run, other]) await set(one, worn);
-      await setBranches(other, leased);
+      await setWaits(other, leased);
       const before = await all(other);
       for (const table of ["run_state", "pending"])
         await stage.hold(`select from layover.${table} where run_id = $1 for update`, [other.id]);
@@ -61,12 +58,9 @@ describeSomePostgres(
 
     test("tells which of its branches may be claimed, in their order: those that are ready", async () => {
       const [run] = await two();
-      await setBranches(
-        run,
-        "ready_at = case path when 'a' then layover.now() else layover.now() + interval '1 s' end",
-      );
+      await setWaits(run, "ready_at = case path when 'a' then layover.now() else layover.now() + interval '1 s' end");
       expect(await move(run)).toMatchObject({ turn: null, branches: [at("a")] });
-      await setBranches(run, "ready_at = 'epoch', ordinal = -ordinal");
+      await setWaits(run, "ready_at = 'epoch', ordinal = -ordinal");
       expect(await move(run, { from: 2, to: 3, turn: 3 })).toMatchObject({ branches: [at("b"), at("a")] });
     });
 
@@ -219,7 +213,7 @@ describeSomePostgres(
       const lease = (seconds: number) =>
         `token = gen_random_uuid(), leased_until = layover.now() + interval '${seconds} s'`;
       await set(run, `status = 'running', ${lease(1)}`);
-      await setBranches(run, lease(2));
+      await setWaits(run, lease(2));
       expect(await move(run)).toEqual({ outcome: "at_work", runId: run.id, until: noon + 2 * second });
     });
 
@@ -253,7 +247,6 @@ describeSomePostgres(
 
     describe("knows of the mail of a run", () => {
       const read = (runId: string, more: object = {}) => stage.onlooker.call("read_mail", { runId, ...more });
-      const { wait } = rowsOn(stage);
 
       test("that it is there at all", async () => {
         expect(await read(randomUUID())).toEqual({ outcome: "unknown" });

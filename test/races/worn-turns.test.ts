@@ -14,9 +14,7 @@ describeSomePostgres(
         "what is not over, paused or blocked and needs to be looked at has a due instant",
       ],
     });
-    const { write } = rowsOn(stage);
-    const set = (run: Run, assignments: string) =>
-      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const { write, set } = rowsOn(stage);
     const row = async (run: Run) =>
       (
         await stage.look(
