@@ -91,13 +91,13 @@ describeEachPostgres(
 
     test("as soon as it is made disturbs nobody", async () => {
       const wire = await openWire(database.url);
-      const pool = new Pool({ connectionString: wire.url, application_name: "stillborn" });
+      const pool = new Pool({ connectionString: wire.url, application_name: "short-lived" });
       const query = pg(pool);
       wire.keepAnswers();
       const failing = failureOf(query("select 1"));
-      await killWhoever("application_name = 'stillborn' and state = 'idle'");
+      await killWhoever("application_name = 'short-lived' and state = 'idle'");
       // Postgres is heard to say that it is ready and that it ends the connection in one piece.
-      await expect.poll(async () => await isConnected("stillborn")).toBe(false);
+      await expect.poll(async () => await isConnected("short-lived")).toBe(false);
       wire.passAnswers();
       expect(await failing).toMatchObject({ sqlState: undefined, isRolledBack: false });
       expect(await query("select 1 as one")).toEqual([{ one: 1 }]);

@@ -13,7 +13,7 @@ export interface Wire {
   hush(): void;
   /** Passes everything on again: what comes over all connections, and what was held; or over new connections only. */
   speak(to?: "everybody" | "newcomers"): void;
-  /** Keeps back what Postgres says over a new connection, from the message on that it is ready. */
+  /** Keeps back what Postgres says over each new connection: its message that it is ready, and all that follows. */
   keepAnswers(): void;
   /** Passes on what was kept back, all in one piece. */
   passAnswers(): void;
@@ -27,7 +27,7 @@ interface Passage {
   isOpen: boolean;
 }
 
-/** The message of Postgres' protocol, outside a transaction. */
+/** The message by which Postgres says that it is ready for a statement, outside a transaction. */
 const readyForQuery = Buffer.from("Z\0\0\0\u0005I");
 
 export async function openWire(databaseUrl: string): Promise<Wire> {
