@@ -130,9 +130,9 @@ export interface RunVerbs {
 
   /**
    * Starts a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. The new run
-   * never undoes what it has copied, and has the tags of the old one. A `waitForCallback` that was answered after that
-   * step announces its URL again. Any other URL that a copied step has sent goes to the old run, such as one that nobody
-   * has answered, or one of `createCallback`: fork from before it was sent.
+   * never undoes what it has copied, and has the tags of the old one. A `waitForCallback` whose answer it has not copied
+   * announces a URL of the new run. The URL of a `createCallback` that a copied step has sent leads to the old run: fork
+   * from before it was sent.
    * A run cannot be forked where it waited for a run that it had invoked: `not_applicable`.
    *
    * @throws LayoverError `unknown_run`, `unknown_step`, `not_applicable`, `compensated`, `epoch_changed`, `input_conflict`

@@ -521,7 +521,7 @@ test("a fork announces a callback again whose answer it has not copied", async (
   await answer("no");
   expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "no" });
   expect(state.calls).toBe(1);
-  expect((await world.history({ runId })).epochs).toMatchObject([{ why: "forked", kept: 1 }]);
+  expect((await world.history({ runId })).epochs).toMatchObject([{ why: "forked", kept: 2 }]);
 });
 
 test("a fork makes URLs of its own, also where it goes through what it has copied", async () => {

@@ -134,16 +134,12 @@ describeSomePostgres("a fork", (database) => {
     ]);
   });
 
-  test("leaves out what announced a callback whose answer it does not copy, each by its own number", async () => {
-    const run = await anOrder();
-    const paths = async (options: Forking) => (await recordRows(await made(run, options))).map(({ path }) => path);
-    expect(await paths({ from: "approval" })).toEqual(["a", "room/go", "stop"]);
-    expect(await paths({ from: "approval", occurrence: 2 })).toEqual([
-      ...["a", "approval/announce", "room/go", "stop", "approval"],
-    ]);
-    const copy = await made(run, { from: "approval" });
-    expect(await stateRow(copy)).toMatchObject({ last_position: 3, handed_position: 2, closed: ["go"] });
-    expect(await epochRows(copy)).toMatchObject([{ kept: 3 }]);
+  test("copies what announced a callback, whose answer it does not copy, and the names that were closed", async () => {
+    const copy = await made(await anOrder(), { from: "approval" });
+    const paths = (await recordRows(copy)).map(({ path }) => path);
+    expect(paths).toEqual(["a", "approval/announce", "room/go", "stop", "approval#2/announce"]);
+    expect(await stateRow(copy)).toMatchObject({ last_position: 5, handed_position: 4, closed: ["go"] });
+    expect(await epochRows(copy)).toMatchObject([{ kept: 5 }]);
   });
 
   test("begins anew without a place, and may have an id and another input", async () => {

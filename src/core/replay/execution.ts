@@ -6,11 +6,11 @@
  * what its history holds has diverged. So has one that asks for something while no record is handed out: it has awaited
  * something that is no step.
  */
-
 import { CancelledError } from "../contract/user-errors.ts";
 import { defaultLimits } from "../limits.ts";
 import { CalledBodies } from "./called-bodies.ts";
 import { Closing, type ClosingKind } from "./closing.ts";
+import { Copied } from "./copied.ts";
 import { DecidedRaces } from "./decided-races.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { askedLate, nested, unlike } from "./divergence.ts";
@@ -18,6 +18,7 @@ import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
 import { Failing, type Failure } from "./failing.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, isOf, settle } from "./history.ts";
+import { Occurrences } from "./occurrences.ts";
 import { OnceSteps } from "./once-steps.ts";
 import type { Segments } from "./segments.ts";
 import { type Ending, readEnding, Undos } from "./undos.ts";
@@ -47,11 +48,12 @@ export class Execution {
   /** What the verbs of `step` gave to the handler. */
   readonly handedOut = new HandedOut();
   readonly bodies = new CalledBodies();
+  readonly occurrences = new Occurrences();
+  readonly copied: Copied;
   readonly #atRest: () => Promise<void>;
   readonly #pending = new Map<string, Demand>();
   readonly #segments: Segments | undefined;
   readonly #onDemand: ExecutionOptions["onDemand"];
-  readonly #occurrences = new Map<string, number>();
   #ordinal = 0;
   #isOpen = false;
   #wake: () => void = () => {};
@@ -60,7 +62,8 @@ export class Execution {
     this.#atRest = atRest;
     this.#onDemand = onDemand;
     this.#segments = segments;
-    this.undos = new Undos((position) => segments !== undefined && segments.at(position - 1).run !== runId);
+    this.copied = new Copied(segments, runId);
+    this.undos = new Undos(this.copied);
     this.now = beginsAt;
   }
 
@@ -110,10 +113,7 @@ export class Execution {
     return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
   }
 
-  /**
-   * Whether the handler awaits something foreign, which no record of the history settles: it is not over, and has no
-   * demand.
-   */
+  /** Whether the handler awaits something foreign, which no record settles: it is not over, and has no demand. */
   get isAwaitingForeign(): boolean {
     return this.outcome === undefined && this.divergence === undefined && this.#pending.size === 0;
   }
@@ -177,6 +177,7 @@ export class Execution {
       this.races.losers.delete(key);
       const error = demand === undefined ? undefined : this.#settle(demand, record);
       this.failing.note(record, demandedAfter, error, demand?.wanted);
+      this.copied.note(this.position);
     });
   }
 
@@ -198,8 +199,7 @@ export class Execution {
     if (this.races.has(place.path) || this.isOverfull) return never;
     const [body] = this.bodies.underWay;
     if (isLate && body !== undefined) {
-      // Nobody can tell whether the body asks or the code around it. So the run is blocked, and a body that asks gets an
-      // error at once.
+      // Nobody can tell whether the body asks or the code around it. The run is blocked, and the body gets an error.
       this.divergence ??= `${askedLate(placeName(place))}, or the body of step ${this.bodies.underWay.join(" or ")} uses \`step\``;
       return Promise.reject(nested(placeName(place), body));
     }
@@ -213,6 +213,11 @@ export class Execution {
     return this.#add(place, wanted);
   }
 
+  /** Takes back what was asked for at a place. Answers whether it was still waited for. */
+  withdraw(place: Pick<Demand, "path" | "occurrence">): boolean {
+    return this.#pending.delete(placeName(place));
+  }
+
   /** Answers where the handler stands, for what is decided by that alone. A replay may stand elsewhere when this comes late. */
   decide(path: string): number {
     if (!this.#isOpen && this.#pending.size > 0) this.divergence ??= askedLate(path);
@@ -222,8 +227,7 @@ export class Execution {
   #add(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const promise = new Promise<unknown>((resolve, reject) => {
       const { position: demandedAfter, now: demandedAt } = this;
-      const given = { wanted, ordinal: this.#ordinal++, demandedAfter, demandedAt, resolve, reject };
-      const demand = { ...place, ...given };
+      const demand = { ...place, wanted, ordinal: this.#ordinal++, demandedAfter, demandedAt, resolve, reject };
       this.#pending.set(placeName(place), demand);
       this.undos.note(demand);
       this.onceSteps.note(demand);
@@ -256,13 +260,6 @@ export class Execution {
     const refusal = Promise.reject(error);
     refusal.catch(() => {}); // nobody may look
     return refusal;
-  }
-
-  /** Counts what is named alike within a run: 1, 2, 3 … */
-  nextOccurrence(key: string): number {
-    const occurrence = (this.#occurrences.get(key) ?? 0) + 1;
-    this.#occurrences.set(key, occurrence);
-    return occurrence;
   }
 
   /**

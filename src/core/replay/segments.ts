@@ -36,6 +36,11 @@ export class Segments {
     return run === runId ? epoch : firstOfFork;
   }
 
+  /** How many records come before the first segment of this run: those that it has copied from another one. */
+  countBefore(runId: string): number {
+    return this.#list.find(({ run }) => run === runId)?.from ?? 0;
+  }
+
   /** The segment in which the run goes on. */
   get newest(): Segment {
     return this.#list.at(-1) ?? this.#list[0];

@@ -7,6 +7,7 @@ import { fromStored } from "../codec/stored-value.ts";
 import { once } from "../contract/retry.ts";
 import type { StepContext } from "../contract/step.ts";
 import { LayoverError } from "../errors.ts";
+import type { Copied } from "./copied.ts";
 import { type Demand, type NewRun, placeName, type StepBody, type UndoBody } from "./demand.ts";
 import type { HistoryRecord } from "./history.ts";
 
@@ -42,11 +43,10 @@ export const undoPrefix = "[undo]/";
 
 export class Undos {
   readonly #undoables = new Map<string, Undoable>();
-  readonly #isCopied: (position: number) => boolean;
+  readonly #copied: Copied;
 
-  /** `isCopied`: whether the record at a position is that of another run. */
-  constructor(isCopied: (position: number) => boolean) {
-    this.#isCopied = isCopied;
+  constructor(copied: Copied) {
+    this.#copied = copied;
   }
 
   /** Notes a step that the handler has asked for. */
@@ -65,7 +65,7 @@ export class Undos {
     const undoable = this.#undoables.get(place);
     // What a fork has copied belongs to the run that it was copied from.
     const hasNoRun = record.kind === "start"; // it could not be started
-    if (this.#isCopied(position) || hasNoRun) this.#undoables.delete(place);
+    if (this.#copied.holds(position) || hasNoRun) this.#undoables.delete(place);
     else if (undoable !== undefined) Object.assign(undoable, { record, position });
   }
 

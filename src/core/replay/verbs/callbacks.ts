@@ -5,6 +5,7 @@ import type {
   Callback,
   CallbackContext,
   Question,
+  StepContext,
   StepOptionsOfAnnouncement,
   WaitOptions,
 } from "../../contract/step.ts";
@@ -33,18 +34,27 @@ export async function waitForCallback(
   const timeoutMs = options.timeout === undefined ? undefined : toMilliseconds(options.timeout, { field: "timeout" });
   const question = { ...(title !== undefined && { title }), ...(text !== undefined && { text }) };
   const at = scope.place(name);
-  const callback = callbackAt(scope, name, at, question, timeoutMs);
   const { path, occurrence } = at;
-  const epoch = scope.options.callbackEpoch();
-  const announcing = scope.inside(`${scope.region(name)}/`, { announces: { path, occurrence, epoch } });
-  await announcing.run(
-    "announce",
-    async (context) => {
-      await announce({ ...context, url: callback.url, token: callback.token });
-    },
-    retry === undefined ? {} : { retry },
-  );
-  return callback.wait(wanted);
+  const { execution } = scope;
+  const make = () => callbackAt(scope, name, at, question, timeoutMs);
+  const callback = make();
+  const prefix = `${scope.region(name)}/`;
+  const tell = ({ url, token }: Callback<unknown>) => {
+    const announces = { path, occurrence, epoch: scope.options.callbackEpoch() };
+    const body = async (context: StepContext) => {
+      await announce({ ...context, url, token });
+    };
+    return scope.inside(prefix, { announces }).run("announce", body, retry === undefined ? {} : { retry });
+  };
+  await tell(callback);
+  const waiting = callback.wait(wanted);
+  if (!execution.copied.holds(execution.position)) return waiting;
+  // Another run has told the URL, which leads to that run. If the answer was not copied, too, this run tells its own URL.
+  await Promise.race([waiting.catch(() => {}), execution.copied.over]);
+  if (!execution.withdraw(at)) return waiting;
+  const own = make();
+  await tell(own);
+  return own.wait(wanted);
 }
 
 /** `timeoutMs`: the timeout of its wait, if it is known already. */

@@ -1,7 +1,6 @@
 -- nothing -> parked and ready: a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. What was
--- copied is never undone by the new run. The new run has the tags of the old one, and no mail; the user's own id stays with the old one. A callback
--- that was answered after the cut is announced again, since the URL that was sent belongs to the old run. Where the old run waited for a run that
--- it had invoked, it is not forked: that run is not the new one's.
+-- copied is never undone by the new run. The new run has the tags of the old one, and no mail; the user's own id stays with the old one. Where the
+-- old run waited for a run that it had invoked, it is not forked: that run is not the new one's.
 --
 -- {"runId", "from": {"path", "occurrence"}, "newRunId", "id", "encodedInput", "epoch"}. The same call again (its newRunId) answers the same.
 --
@@ -43,7 +42,7 @@ begin
     return v_answer || jsonb_build_object('runId', v_run);
   end if;
   perform layover.keep_timeout(v_run);
-  v_positions := layover.kept_of_cut(v_run, s.epoch, v_kept, for_other => true);
+  v_positions := array(select generate_series(1, v_kept));
   v_given := layover.given_of(v_run, s.epoch, v_positions, null, null);
   v_segments := layover.cut_segments(layover.segments_of(v_run, s.epoch), v_positions, jsonb_build_object('run', v_new, 'epoch', 1,
     'at', layover.to_ms(v_now), 'shift', layover.to_ms(v_now) - layover.to_ms(s.ended_at)));

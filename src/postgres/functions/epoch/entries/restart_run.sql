@@ -1,6 +1,5 @@
 -- over, blocked or paused -> parked and ready, in its next epoch: the run goes on from a step, or begins anew. What came after is dropped; the
--- old history stays to be looked at. Steps that are carried out again have new idempotency keys. What a fork has announced with the URL of
--- another run is announced anew (kept_of_cut).
+-- old history stays to be looked at. Steps that are carried out again have new idempotency keys.
 --
 -- {"runId", "from": {"path", "occurrence"}, "encodedInput", "epoch", "dryRun"}. Without `from` it begins anew, and may have another input.
 -- `epoch`: the one that its caller has seen.
@@ -51,7 +50,7 @@ begin
   end if;
   v_verdict := layover.keep_operation(v_run, 'restart', p, (v_answer || jsonb_build_object('runId', v_run))::json);
   if v_answer->>'outcome' = 'restarted' then
-    v_begun := layover.begin_epoch(v_run, layover.kept_of_cut(v_run, s.epoch, v_kept, for_other => false), jsonb_build_object('why', 'restarted')
+    v_begun := layover.begin_epoch(v_run, array(select generate_series(1, v_kept)), jsonb_build_object('why', 'restarted')
       || case when p ? 'encodedInput' then jsonb_build_object('input', p->'encodedInput', 'isInputParsed', true) else '{}' end, p->'armed');
   end if;
   perform layover.check_armed(p);
