@@ -1,0 +1,206 @@
+/** Runs that their timeout ends: what is still carried out then, and what is refused. */
+import { workflow } from "layover";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { testDatabase } from "../postgres/database.ts";
+import { World } from "./world.ts";
+
+const database = testDatabase();
+
+describe("a run's timeout", () => {
+  const contract = workflow({
+    name: "bounded",
+    version: 1,
+    timeout: "1 hour",
+    signals: { go: z.string() },
+    callbacks: { ok: z.string() },
+  });
+  type Handle = Parameters<typeof contract.handler>[0];
+  const playBounded = async (handle: (world: World) => Handle, isShuffled = false) => {
+    const world: World = await World.begin(database, {
+      workflows: [contract.handler(async (context) => handle(world)(context))],
+      isShuffled,
+    });
+    const run = await world.start(contract);
+    return { world, run, view: await world.run(run) };
+  };
+
+  test.each([
+    ["a signal", "signal", ({ step }: Parameters<Handle>[0]) => step.waitForSignal("go")],
+    [
+      "a callback",
+      "callback",
+      ({ step }: Parameters<Handle>[0]) => step.createCallback("ok").wait({ timeout: "2 hours" }),
+    ],
+    ["a sleep", "sleep", ({ step }: Parameters<Handle>[0]) => step.sleep("nap", "2 hours")],
+    [
+      "another attempt",
+      "retry",
+      ({ step }: Parameters<Handle>[0]) =>
+        step.run("flaky", () => Promise.reject(new Error("no")), {
+          retry: { delay: "3 hours", maxDelay: "3 hours", jitter: false },
+        }),
+    ],
+    [
+      "another attempt of a branch",
+      "branch",
+      ({ step }: Parameters<Handle>[0]) =>
+        step.all("both", [
+          async ({ step }) =>
+            step.run("flaky", () => Promise.reject(new Error("no")), {
+              retry: { delay: "3 hours", maxDelay: "3 hours", jitter: false },
+            }),
+          async ({ step }) => step.run("fine", () => 1),
+        ]),
+    ],
+  ])(
+    "ends it while it waits for %s: CancelledError is thrown there, and clean-up steps are carried out",
+    async (_, kind, wait) => {
+      const thrown: unknown[] = [];
+      const { view, world, run } = await playBounded(() => async (context) => {
+        try {
+          await context.step.run("first", () => 1);
+          await wait(context);
+        } catch (error) {
+          thrown.push([error instanceof Error && error.name, Reflect.get(Object(error), "reason")]);
+          throw error;
+        } finally {
+          await context.step.run("clean up", ({ attempt }) => {
+            if (attempt === 1) throw new Error("again");
+          });
+          await context.step.sleep("a moment", "10 minutes");
+          await context.step.run("clean up more", () => 1);
+        }
+      });
+      expect(kind).toBeTypeOf("string");
+      expect(view).toMatchObject({ status: "failed", error: { name: "LayoverError", code: "run_timeout" } });
+      expect(thrown[0]).toEqual(["CancelledError", "timeout"]);
+      const { records } = await world.history(run);
+      const paths = records.map((record) => (record.kind === "cancellation" ? "cancellation" : record.path));
+      expect(paths.slice(-4)).toEqual(["cancellation", "clean up", "a moment", "clean up more"]);
+      expect(world.time).toBeGreaterThanOrEqual(4_200_000);
+      expect(world.time).toBeLessThan(4_202_000);
+    },
+  );
+
+  test("lets a step that is at work finish and be recorded, then ends the run", async () => {
+    const { view, world, run } = await playBounded((world) => async ({ step }) => {
+      await step.sleep("nap", "59 minutes");
+      await step.run(
+        "charge",
+        async () => {
+          await world.foreign("90s");
+          return "c1";
+        },
+        { timeout: "10 minutes" },
+      );
+      await step.run("never", () => 0);
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
+    const { records } = await world.history(run);
+    expect(records.map(({ kind, path, value }) => [kind, path, value]).slice(1)).toMatchObject([
+      ["step", "charge", "c1"],
+      ["cancellation", "", expect.anything()],
+    ]);
+    expect(world.time).toBe(60.5 * 60_000);
+  });
+
+  test("lets branches that are at work finish and be recorded, then ends the run", async () => {
+    const { view, world, run } = await playBounded((world) => async ({ step }) => {
+      await step.sleep("nap", "59 minutes");
+      await step.map(
+        "each",
+        [1, 2, 3],
+        async (item, { step }) =>
+          step.run(
+            "charge",
+            async () => {
+              await world.foreign("90s");
+              return item;
+            },
+            { timeout: "10 minutes" },
+          ),
+        { maxConcurrency: 2 },
+      );
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
+    const { records } = await world.history(run);
+    expect(records.map(({ kind }) => kind)).toEqual(["sleep", "step", "step", "cancellation"]);
+    expect(world.time).toBeLessThan(70 * 60_000);
+  });
+
+  test("does not change the end of a handler that goes on regardless", async () => {
+    const { view } = await playBounded(() => async ({ step }) => {
+      await step.waitForSignal("go").catch(() => {});
+      return "fine";
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
+  });
+
+  test("refuses to wait for anybody outside from then on, while steps clean up", async () => {
+    const refused: unknown[] = [];
+    const { view } = await playBounded(() => async ({ step }) => {
+      await step.waitForSignal("go").catch(() => {});
+      await step.waitForSignal("go", { timeout: "1 day" }).catch((error: unknown) => refused.push(error));
+      await step
+        .createCallback("ok")
+        .wait()
+        .catch((error: unknown) => refused.push(error));
+      await step.run("clean up", () => 1);
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" }, records: 2 });
+    expect(refused).toMatchObject(Array.from({ length: 2 }, () => ({ name: "CancelledError", reason: "timeout" })));
+  });
+
+  test("refuses answers from then on, since nobody would take them", async () => {
+    const tokens: string[] = [];
+    const world = await World.begin(database, {
+      workflows: [
+        contract.handler(async ({ step }) => {
+          const callback = step.createCallback("ok");
+          tokens.push(callback.token);
+          await callback.wait().catch(() => {});
+          await step.sleep("a moment", "10 minutes");
+        }),
+      ],
+    });
+    const run = await world.start(contract);
+    await world.pass("61 minutes");
+    const late = world.ask((client) => client.resolveCallback(tokens[0] ?? "", "late", { contract }));
+    await expect(late).rejects.toMatchObject({ code: "callback_expired" });
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
+  });
+
+  test("blocks a run whose code takes no refusal", async () => {
+    const { view } = await playBounded(() => async ({ step }) => {
+      for (;;) await step.waitForSignal("go").catch(() => {});
+    });
+    expect(view).toMatchObject({ status: "blocked", blocked: expect.stringContaining("again and again") });
+  });
+
+  test("goes through mapSettled, which settles what fails in its items", async () => {
+    const { view } = await playBounded(() => async ({ step }) => {
+      await step.mapSettled("each", [1, 2], (_, { step }) => step.waitForSignal("go"));
+      await step.run("never", () => 1);
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" }, records: 1 });
+  });
+
+  test("counts from when the run may begin", async () => {
+    const world = await World.begin(database, {
+      workflows: [contract.handler(async ({ step }) => step.sleep("nap", "50 minutes"))],
+    });
+    const run = await world.start(contract, undefined, { delay: "2 hours" });
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+  });
+
+  test("ends a run that crashes all the while", async () => {
+    const { view, world } = await playBounded((world) => async ({ step }) => {
+      await step.run("a", () => 1);
+      if (world.time < 3_600_000) await world.die();
+      await step.run("never", () => 1);
+    });
+    expect(["failed", "blocked"]).toContain(view.status);
+    expect(world.time).toBeLessThan(2 * 3_600_000);
+  });
+});
