@@ -1,19 +1,8 @@
 /** A cancel, and branches that are claimed or come to an end at the same time: each in both orders. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import {
-  aFanOut,
-  aMap,
-  aParkedRun,
-  at,
-  aWaitFor,
-  branches,
-  locksByPath,
-  minute,
-  noon,
-  type Run,
-  terms,
-} from "./runs.ts";
+import { locksByPath } from "./lock-order.ts";
+import { aFanOut, aMap, aParkedRun, at, aWaitFor, branches, minute, noon, type Run, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(

@@ -2,7 +2,8 @@
 import { beforeEach, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aChild } from "./invoking.ts";
-import { aRecord, aRun, aRunAtWork, branches, locksByPath, Run } from "./runs.ts";
+import { locksByPath } from "./lock-order.ts";
+import { aRecord, aRun, aRunAtWork, branches, Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(

@@ -3,20 +3,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { noteOn } from "./deploying.ts";
 import { aChild } from "./invoking.ts";
-import {
-  aParkedRun,
-  aRecord,
-  aRunAtWork,
-  aWaitFor,
-  branches,
-  locksByPath,
-  minute,
-  noon,
-  Run,
-  second,
-  soon,
-  terms,
-} from "./runs.ts";
+import { locksByPath } from "./lock-order.ts";
+import { aParkedRun, aRecord, aRunAtWork, aWaitFor, branches, minute, noon, Run, second, soon, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 import { aClose, anEnd } from "./undoing.ts";
 

@@ -12,6 +12,18 @@ export function aChild(path: string, more: Partial<wire.NewChild> = {}): wire.Ne
   };
 }
 
+/** One whose run has this id. */
+export const childOf = (runId: string, path: string, more: Partial<wire.NewChild> = {}) =>
+  aChild(path, { runId, ...more });
+
+/** New ids in a known order: early, parent, other, one, two. */
+export function freshIds() {
+  const [start = ""] = randomUUID().split("-");
+  const id = (last: number) =>
+    `00000000-${start.slice(0, 4)}-7${start.slice(4, 7)}-8000-${last.toString().padStart(12, "0")}`;
+  return { early: id(1), parent: id(2), other: id(3), one: id(4), two: id(5) };
+}
+
 /** An id of a run, in the order of the numbers. */
 export const idOf = (last: number): string => `00000000-0000-7000-8000-${String(last).padStart(12, "0")}`;
 

@@ -1,8 +1,9 @@
 /** A process that holds a run's history is told only of those rows of what the run waits for that it cannot know. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { locksByPath } from "./lock-order.ts";
 import { type Columns, rowsOn } from "./rows.ts";
-import { aRun, aRunAtWork, locksByPath, noon, type Run } from "./runs.ts";
+import { aRun, aRunAtWork, noon, type Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(

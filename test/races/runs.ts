@@ -3,6 +3,15 @@ import { createHash, randomUUID } from "node:crypto";
 import type * as wire from "../../src/postgres/wire.ts";
 import type * as operations from "../../src/postgres/wire-operations.ts";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
+import type {
+  Armed,
+  BranchFinishOptions,
+  ClaimOptions,
+  FinishOptions,
+  Late,
+  OperateOptions,
+  StartOptions,
+} from "./run-options.ts";
 import { kept, type Row, type Session, type Stage } from "./stage.ts";
 
 export const noon = Date.UTC(2026, 0, 1, 12);
@@ -22,51 +31,6 @@ export const terms = {
 } as const;
 
 type ClaimOutcome = wire.ClaimAnswer["turns"][number];
-
-interface StartOptions {
-  readonly runId?: string;
-  readonly timeoutMs?: number;
-  readonly delayMs?: number;
-  /** The user's own. */
-  readonly id?: string;
-  readonly encodedInput?: string;
-  readonly sent?: string;
-  readonly signature?: string;
-  readonly traceparent?: string;
-  readonly tags?: Readonly<Record<string, string>>;
-}
-
-interface ClaimOptions {
-  readonly turn?: number;
-  /** A name; the same one is the same token. */
-  readonly token: string;
-  readonly alone?: boolean;
-  readonly groupSize?: number;
-  readonly have?: { readonly epoch: number; readonly position: number };
-}
-
-interface Late {
-  readonly notAfter?: number;
-}
-interface Armed {
-  readonly armed?: readonly number[];
-}
-
-interface OperateOptions extends Partial<operations.OperationCall>, Late, Armed {
-  readonly namespace?: string;
-}
-
-interface FinishOptions extends Partial<Omit<wire.FinishRun, "runId" | "token" | "claim">> {
-  readonly token: string;
-  readonly claim?: ClaimOptions;
-}
-
-interface BranchFinishOptions extends Pick<Partial<wire.FinishBranch>, "armed" | "attempt" | "blocked" | "setback"> {
-  readonly token: string;
-  readonly turn?: number;
-  readonly value?: string;
-  readonly isFailure?: boolean;
-}
 
 export class Run {
   readonly id: string;
@@ -258,36 +222,6 @@ export async function aMap(
   for (const path of paths.slice(0, slots ?? paths.length))
     await run.claimBranch(stage.onlooker, path, { token: path });
   return run;
-}
-
-/** Tells whether the call locks the branches of a run by their paths, and not as their rows lie in the table. */
-export async function locksByPath(
-  stage: Stage,
-  call: (run: Run, session: Session) => Promise<unknown>,
-  arrange: (run: Run) => Promise<unknown> = async () => {},
-): Promise<boolean> {
-  const run = await aParkedRun(stage, branches(["b", "a"]));
-  await arrange(run);
-  let last: unknown;
-  do {
-    await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'");
-    last = (await stage.look("select path from layover.pending where path in ('a', 'b') order by ctid desc"))[0]?.[
-      "path"
-    ];
-  } while (last !== "a"); // behind the other one, also where rows were deleted ahead of both
-  let unlocked: readonly unknown[] = [];
-  await stage.collide({
-    first: (session) => session.query("select from layover.pending where path = 'a' for update"),
-    second: async (session) => {
-      for (const scan of ["indexscan", "bitmapscan"]) await session.query(`set enable_${scan} = off`);
-      await session.query("discard plans"); // of tests before, whose session this may be
-      return await call(run, session);
-    },
-    meanwhile: async () => {
-      unlocked = await stage.look("select from layover.pending where path = 'b' for update skip locked");
-    },
-  });
-  return unlocked.length === 1;
 }
 
 export function branches(paths: readonly string[], map?: wire.NewDemand["map"]): wire.NewDemand[] {

@@ -2,19 +2,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type * as operations from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
-import {
-  aFanOut,
-  aMap,
-  aParkedRun,
-  aRecord,
-  aRun,
-  aRunAtWork,
-  aWaitFor,
-  branches,
-  locksByPath,
-  noon,
-  type Run,
-} from "./runs.ts";
+import { locksByPath } from "./lock-order.ts";
+import { aFanOut, aMap, aParkedRun, aRecord, aRun, aRunAtWork, aWaitFor, branches, noon, type Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 type Options = Partial<operations.OperationCall> & { readonly notAfter?: number };

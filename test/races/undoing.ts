@@ -1,7 +1,7 @@
-/** Finishes of runs that owe undos: the one that closes a run, and the one that writes down how it ends. */
+/** Finishes of runs that owe undos: the one that closes a run, the one that says how it ends, and the one that ends it. */
 import type * as wire from "../../src/postgres/wire.ts";
 import { aRecord, noon, type Run, terms } from "./runs.ts";
-import type { Session } from "./stage.ts";
+import type { Session, Stage } from "./stage.ts";
 
 interface EndOptions {
   readonly token?: string;
@@ -37,6 +37,17 @@ export const closesBy =
   (run: Run, options?: CloseOptions) =>
   (session: Session): Promise<wire.FinishAnswer> =>
     run.finish(session, aClose(options));
+
+/** The finish of the last turn: its undo is done, and the run ends. */
+export const over =
+  (turn: number, position: number, next: "failed" | "cancelled") => (run: Run) => (session: Session) => {
+    const records = [aRecord("step", "[undo]/x")];
+    return run.finish(session, { token: `turn ${turn}`, position, next, value: "0{}", failedUndos: 0, records });
+  };
+
+/** Claims a turn, whose number its token names. */
+export const claimsOn = (stage: Stage) => (run: Run, turn: number) =>
+  run.claim(stage.onlooker, { turn, token: `turn ${turn}` });
 
 /** Turns in one call. */
 export const callOf =

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { locksByPath } from "./lock-order.ts";
 import {
   aDemand,
   aParkedRun,
@@ -9,7 +10,6 @@ import {
   at,
   aWaitFor,
   branches,
-  locksByPath,
   minute,
   noon,
   type Run,

@@ -1,56 +1,16 @@
-/** The pause of a workflow: which runs it holds, which of them its resume resumes, and starts that are under way meanwhile. */
+/** The pause of a workflow: which runs it holds, which of them its resume resumes, and what comes again or too late. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { OperateRunsAnswer, WorkflowAnswer } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aRun, aStart, minute, noon, Run, second, soon } from "./runs.ts";
-import { type Session, stageOn } from "./stage.ts";
+import { free, held, workflow, workflowPausesOn } from "./pausing-workflows.ts";
+import { aRun, minute, noon, second } from "./runs.ts";
+import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
   "the pause of a workflow",
   (database) => {
     const stage = stageOn(database);
-    const workflow = "flow";
-    const change =
-      (verb: "pause" | "resume") =>
-      (by: Session = stage.onlooker, more: object = {}): Promise<WorkflowAnswer> =>
-        by.call(`${verb}_workflow`, {
-          workflow,
-          callId: randomUUID(),
-          by: "ada",
-          reason: "their API is down",
-          ...more,
-        });
-    const [pause, resume] = [change("pause"), change("resume")];
-    const page = (
-      verb: "pause" | "resume",
-      by: Session = stage.onlooker,
-      more: object = {},
-    ): Promise<OperateRunsAnswer> =>
-      by.call("operate_runs", {
-        verb,
-        filter: { workflow },
-        callId: "019b796d-d600-7000-8000-000000000001",
-        limit: 100,
-        walk: 100,
-        holds: true,
-        armed: [soon],
-        ...more,
-      });
-    const start = async (by: Session = stage.onlooker, more: object = {}) => {
-      const call = { ...aStart(), ...more };
-      return { told: await by.call("start_run", call), run: new Run(stage, call.runId) };
-    };
-    const rowOf = async (run: Run) => {
-      const [row] = await stage.look(
-        `select paused_at is not null as paused, is_held as held, due_at is not null as due,
-            layover.to_ms(timeout_at)::float8 as "timeoutAt" from layover.run_state where run_id = $1`,
-        [run.id],
-      );
-      return row;
-    };
-    const held = { paused: true, held: true, due: false };
-    const free = { paused: false, due: true };
+    const { pause, resume, page, start, rowOf } = workflowPausesOn(stage);
 
     test("holds no runs of another workflow or namespace, and those of the default one where none is named", async () => {
       const run = await aRun(stage);
@@ -138,88 +98,6 @@ describeSomePostgres(
       });
     });
 
-    describe("and a start that is under way:", () => {
-      test("it waits for the start, whose run the next page pauses", async () => {
-        const [{ run }, told] = await stage.collide({
-          first: (session) => start(session),
-          second: (session) => pause(session),
-        });
-        expect(told).toMatchObject({ isCertain: true });
-        expect(await rowOf(run)).toMatchObject(free);
-        expect(await page("pause")).toMatchObject({ runs: 1 });
-        expect(await rowOf(run)).toMatchObject(held);
-      });
-
-      test("a start that comes while it waits for its commit sees the pause", async () => {
-        const [, { run }] = await stage.collide({
-          first: (session) => pause(session),
-          second: (session) => start(session),
-        });
-        expect(await rowOf(run)).toMatchObject(held);
-      });
-
-      test("a resume waits for the start, whose run the next page resumes", async () => {
-        await pause();
-        const [{ run }, told] = await stage.collide({
-          first: (session) => start(session),
-          second: (session) => resume(session),
-        });
-        expect(told).toMatchObject({ isCertain: true });
-        expect(await rowOf(run)).toMatchObject(held);
-        expect(await page("resume")).toMatchObject({ runs: 1 });
-        expect(await rowOf(run)).toMatchObject(free);
-      });
-
-      test.each([
-        ["pause", pause],
-        ["resume", resume],
-      ])("a %s does not wait long for one that stays open, and says that it may be missed", async (_, act) => {
-        await pause();
-        const session = await stage.session("long");
-        await session.begin();
-        await start(session);
-        expect(await act()).toMatchObject({ isCertain: false });
-        await session.commit();
-        expect(await act()).toMatchObject({ isCertain: true });
-      });
-    });
-
-    describe("and its schedules:", () => {
-      const create = (name: string, more: object = {}, call: object = {}) =>
-        stage.onlooker.call("create_schedule", {
-          name,
-          definition: { workflow, version: 1, everyMs: minute, startAt: noon, encodedInput: "0null", ...more },
-          armed: [soon],
-          ...call,
-        });
-      const fires = "select from layover.schedule where namespace = 'default' and name = $1 for update";
-      const named = "select namespace || ' ' || name as name from layover.schedule";
-
-      test.each([
-        ["of a namespace", {}],
-        ["as from psql, without one", { namespace: undefined }],
-      ])("a resume %s waits for whoever fires one, by name, and has all of them looked at", async (_, more) => {
-        for (const name of ["b", "a"]) await create(name);
-        await create("aa", { workflow: "other" });
-        await create("a", {}, { namespace: "elsewhere" });
-        await create("paused");
-        await stage.onlooker.call("pause_schedule", { name: "paused" });
-        await pause();
-        await stage.look("update layover.schedule set due_at = null"); // as whoever fires one meanwhile leaves it
-        const [, told] = await stage.collide({
-          first: (session) => session.query(fires, ["b"]),
-          second: (session) => resume(session, { armed: [soon, noon + minute], ...more }),
-          meanwhile: async () => {
-            const free = await stage.look(`${named} order by 1 for update skip locked`);
-            expect(free.map(({ name }) => name)).toEqual(["default aa", "default paused", "elsewhere a"]);
-          },
-        });
-        expect(told).toMatchObject({ outcome: "resumed", isCertain: true });
-        const due = await stage.look(`${named} where due_at is not null order by 1`);
-        expect(due.map(({ name }) => name)).toEqual(["default a", "default b"]);
-      });
-    });
-
     describe("that comes again", () => {
       const callId = randomUUID();
 
@@ -266,21 +144,6 @@ describeSomePostgres(
       await page("pause");
       expect(await page("resume")).toMatchObject({ runs: 0, next: null });
       expect(await rowOf(run)).toMatchObject(held);
-    });
-
-    test("is not resumed amid a page, but after it", async () => {
-      const run = await aRun(stage);
-      await pause();
-      const session = await stage.session("page");
-      await session.begin();
-      await page("pause", session);
-      const later = await stage.session("resume");
-      const told = resume(later);
-      await later.untilBlocked(session);
-      await session.commit();
-      expect(await told).toMatchObject({ outcome: "resumed" });
-      expect(await page("resume")).toMatchObject({ runs: 1 });
-      expect(await rowOf(run)).toMatchObject(free);
     });
 
     test("is seen of the run, and of the namespace", async () => {

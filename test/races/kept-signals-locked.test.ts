@@ -1,0 +1,134 @@
+/** Kept signals that the scheduler looks at while somebody else has locked them, or their run or delivery. */
+import { describe, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { aSignalTo } from "./deeds.ts";
+import { elsewhere, expires, keptSignalsOn } from "./kept-signals.ts";
+import { minute, soon } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeSomePostgres(
+  "kept signals",
+  (database) => {
+    const stage = stageOn(database);
+    const { receive, start, send, kept, sent, keepTooLate } = keptSignalsOn(stage);
+
+    describe("when the scheduler looks", () => {
+      test("stay kept if their run is pruned at that moment", async () => {
+        const run = await keepTooLate((late) => late.operate(stage.onlooker, "terminate"));
+        await stage.clock.set(soon);
+        const pruner = await stage.session("pruner");
+        await pruner.begin();
+        await pruner.call("prune_runs", { keepMs: 0, keepFailedMs: 0, limit: 10 });
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler);
+        await scheduler.untilBlocked(pruner);
+        await pruner.commit();
+        expect(await answer).toMatchObject({ turns: [], left: [] });
+        expect(await stage.look("select from layover.run where id = $1", [run.id])).toEqual([]);
+        expect(await kept()).toEqual(['0"late"']);
+      });
+
+      const locking = (deliveries: readonly string[]) =>
+        stage.hold("select from layover.kept_signal where delivery = any ($1) for update", [deliveries]);
+
+      test("and are locked are left, and told of once there is nothing else to do", async () => {
+        for (const id of ["d1", "d2"]) await receive(id, [aSignalTo(id)]);
+        await stage.clock.set(expires);
+        const holder = await locking(["d1"]);
+        expect(await send()).toMatchObject({ left: [{ delivery: "d2" }], isMore: true, isLocked: false });
+        expect(await send()).toMatchObject({ left: [], isMore: false, isLocked: true });
+        await holder.rollback();
+        expect(await send()).toMatchObject({ left: [{ delivery: "d1" }], isMore: false, isLocked: false });
+      });
+
+      test.each(["commit", "rollback"] as const)(
+        "and are locked are waited for if the caller says so: until the other's %s",
+        async (end) => {
+          await receive("d1", [aSignalTo("a")], { armed: [expires] }); // due at that very instant
+          await stage.clock.set(expires);
+          const holder = await stage.hold("delete from layover.kept_signal");
+          const scheduler = await stage.session("scheduler");
+          const answer = send(scheduler, { waits: true });
+          await scheduler.untilBlocked(holder);
+          await holder[end]();
+          const left = end === "commit" ? [] : [{ delivery: "d1", outcome: "expired" }];
+          expect(await answer).toMatchObject({ left, isMore: false, isLocked: false });
+          expect(await kept()).toEqual([]);
+        },
+      );
+
+      test("are not waited for if they are not due, of another namespace, or on a later page", async () => {
+        await receive("d1", [aSignalTo("a")]);
+        await receive("d2", [aSignalTo("b")]);
+        await receive("d3", [aSignalTo("c")], { armed: [expires + minute, expires + minute] });
+        await receive("d4", [aSignalTo("a")], elsewhere);
+        await stage.clock.set(expires);
+        const holder = await locking(["d2", "d3", "d4"]);
+        expect(await send(stage.onlooker, { limit: 1, waits: true })).toMatchObject({ left: [{ delivery: "d1" }] });
+        await holder.rollback();
+        const other = await locking(["d3", "d4"]);
+        expect(await send(stage.onlooker, { waits: true })).toMatchObject({ left: [{ delivery: "d2" }] });
+        await other.rollback();
+      });
+
+      test("are left to the next look while somebody else has locked them: it waits for nobody", async () => {
+        await receive("d1", [aSignalTo("a")]);
+        await receive("d2", [aSignalTo("b")]);
+        await stage.clock.set(soon);
+        const locked = "select from layover.kept_signal where user_id = 'a' for update";
+        const first = await stage.hold(locked);
+        expect(await send()).toMatchObject({ isMore: true });
+        await first.rollback();
+        expect(await kept("due_at")).toEqual([new Date(soon), new Date(expires)]);
+        await stage.clock.set(expires);
+        const second = await stage.hold(locked);
+        expect(await send()).toMatchObject({ left: [{ delivery: "d2" }], isMore: true });
+        await second.rollback();
+      });
+
+      test("are locked after their run, as a claim locks them", async () => {
+        await receive("d1", [aSignalTo("a")]);
+        const [run, other] = [await start("a"), await start("b")];
+        await stage.clock.set(soon);
+        const bystander = await stage.hold("select from layover.run_state where run_id = $1 for update", [other.id]);
+        const holder = await stage.hold("select from layover.run_state where run_id = $1 for update", [run.id]);
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler);
+        await scheduler.untilBlocked(holder);
+        await holder.query("delete from layover.kept_signal"); // as a claim that takes it
+        await holder.commit();
+        expect(await answer).toMatchObject({ turns: [], left: [], isMore: false });
+        expect(await sent()).toEqual([]);
+        await bystander.rollback();
+      });
+
+      test("and that come while it sends the others of their run are not lost", async () => {
+        await receive("d1", [aSignalTo("a", "01")]);
+        const receiver = await stage.session("receiver");
+        await receiver.begin();
+        await receive("d2", [aSignalTo("a", "02")], {}, receiver);
+        await start("a");
+        await stage.clock.set(soon);
+        const gate = await stage.gate("layover.signal");
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler);
+        await scheduler.untilBlocked(gate);
+        await receiver.commit();
+        await gate.commit();
+        expect(await answer).toMatchObject({ isMore: true });
+        expect((await sent()).map(({ payload }) => payload)).toEqual(["01"]);
+        expect(await kept()).toEqual(["02"]);
+      });
+
+      test("leave alone what became of a delivery that somebody carries out anew at that moment", async () => {
+        await receive("d1", [aSignalTo("a")]);
+        await stage.clock.set(expires);
+        const replay = await stage.hold("select from layover.delivery for update");
+        expect(await send()).toMatchObject({ left: [{ delivery: "d1", outcome: "expired" }] });
+        await replay.rollback();
+        expect(await stage.look("select outcome from layover.delivery")).toEqual([{ outcome: "done" }]);
+      });
+    });
+  },
+  { perTest: true },
+);
