@@ -1,7 +1,8 @@
 /** What a budget of bytes leaves of a claim: some of its turns, and of a large history its first page. */
 import type { ClaimTurn, PageCall } from "../../src/postgres/wire.ts";
 import { findRow, findRun } from "./rules.ts";
-import type { Answer, Entry, Run, World } from "./world.ts";
+import type { Answer, Entry, Run } from "./run.ts";
+import type { World } from "./world.ts";
 
 /** Counts the first turns that may be answered within so many bytes. One may, whatever it takes. */
 export function countFitting(world: World, asked: readonly ClaimTurn[], budgetBytes: number): number {

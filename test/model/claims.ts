@@ -1,8 +1,9 @@
 /** What a claim means: a lease for one turn, or a refusal that tells the truth. */
 import type { ClaimTurn } from "../../src/postgres/wire.ts";
-import { firstPage, heldPrefix, listOrNull } from "./budgets.ts";
-import { anyOf, inAnyOrder } from "./match.ts";
-import { hasRefused } from "./refusals.ts";
+import { describeBranch, describeRun } from "./claim-answers.ts";
+import { isWornOut, whyBranchIsRefused, whyRunIsRefused } from "./claim-refusals.ts";
+import type { ClaimTerms } from "./claim-terms.ts";
+import { anyOf } from "./match.ts";
 import {
   arm,
   dropRows,
@@ -22,35 +23,9 @@ import {
   setBackRow,
   stopsAt,
 } from "./rules.ts";
-import { isOfVersion } from "./upgrades.ts";
-import {
-  type Answer,
-  leaseMs,
-  longestBackoffMs,
-  maxBeginnings,
-  maxClaims,
-  minute,
-  noLosses,
-  type Place,
-  type Row,
-  type Run,
-  signalsOffered,
-  type World,
-} from "./world.ts";
-
-export interface ClaimTerms {
-  readonly namespace: string;
-  /** Name and address of the deployment. */
-  readonly environment: string;
-  /** Whether the deployment has the code of the run's version. */
-  readonly carries: (run: Run) => boolean;
-  /** Id of the deployment. */
-  readonly by?: string | undefined;
-  /** How many turns are claimed, or finished, by the call. */
-  readonly turns: number;
-  /** Most bytes of the answer. Undefined: no limit. */
-  readonly budgetBytes?: number | undefined;
-}
+import { noLosses, type Place, type Row, type Run } from "./run.ts";
+import { leaseMs, longestBackoffMs, maxBeginnings, minute } from "./settings.ts";
+import type { World } from "./world.ts";
 
 export function claim(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const { environments } = world;
@@ -99,48 +74,6 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   return describeRun(world, run, asked, terms);
 }
 
-/** Answers all refusals that are true. It does not matter which of them the database gives. */
-function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: ClaimTurn): Answer[] {
-  const { now } = world;
-  const { turn } = asked;
-  const refusals: Answer[] = [];
-  const isCancelling = isToBeCancelled(run, now);
-  if (run.turn !== turn) refusals.push({ outcome: "stale", turn: run.turn });
-  if (run.lease !== undefined && run.lease.until > now) refusals.push({ outcome: "busy", until: run.lease.until });
-  if (run.pausedAt !== undefined) refusals.push({ outcome: "paused" });
-  if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
-  refusals.push(...whyGroupIsRefused(run, terms, asked));
-  const isLate = run.isClosing || run.cancelledPosition !== undefined;
-  const atWork = run.rows.flatMap(({ lease, isShielded }) =>
-    lease !== undefined && lease.until > now && (isLate || !isShielded) ? [lease.until] : [],
-  );
-  const isCrashing = run.status === "running" && isWornOut(run);
-  if ((isCancelling || run.isClosing) && !isCrashing && atWork.length > 0)
-    refusals.push({ outcome: "not_ready", readyAt: Math.max(...atWork) });
-  if (run.status === "parked" && !isCancelling && !run.isBlocked && !isReady(run, now)) {
-    refusals.push({ outcome: "not_ready", readyAt: run.readyAt ?? null });
-  }
-  return refusals;
-}
-
-/**
- * Refuses a turn that may have ended its processes, where it comes in too large a call. A claim that names no size may
- * be of any.
- */
-function whyGroupIsRefused(of: Run | Row, { turns }: ClaimTerms, { alone, groupSize }: ClaimTurn): Answer[] {
-  const most = groupSizeOf(of);
-  const size = Math.max(turns, groupSize ?? (alone ? 1 : Number.POSITIVE_INFINITY));
-  return most !== null && size > most ? [{ outcome: "alone", groupSize: most }] : [];
-}
-
-/**
- * Tells whether the turn was claimed alone, or begun, too often. One that may go beside others again is not worn out:
- * its holders proved to be alive.
- */
-function isWornOut(of: Run | Row): boolean {
-  return groupSizeOf(of) === 1 && (of.beginnings > maxBeginnings || of.loneClaims > maxClaims);
-}
-
 function recordCancellation(run: Run, now: number): void {
   run.lastRecordAt = Math.max(now, run.lastRecordAt);
   const isLate = run.cancelledPosition !== undefined;
@@ -155,102 +88,6 @@ function recordCancellation(run: Run, now: number): void {
   else if (run.cancel !== undefined) run.timeoutAt = now + 60 * minute;
   releaseAll(run, ({ isShielded }) => isLate || !isShielded);
   dropRows(run, ({ isReleased, lease }) => isReleased && !isLive(lease, now));
-}
-
-/** Answers what the claimer is told, and notes the claimer in the world. */
-function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budgetBytes }: ClaimTerms): Answer {
-  const { now } = world;
-  dropRows(run, ({ isReleased, lease }) => isReleased && !isLive(lease, now));
-  const holder = {
-    of: "run" as const,
-    runId: run.id,
-    namespace: run.namespace,
-    token,
-    turn: run.turn,
-    seen: run.history.length,
-    claimedAt: now,
-    lastRecordAt: run.lastRecordAt,
-    timeoutAt: run.timeoutAt,
-    awaited: run.rows.filter((row) => row.position === undefined && !row.isReleased).map((row) => ({ ...row })),
-    hasLosers: run.rows.some((row) => row.isReleased),
-    signals: offered(run),
-    answers: run.answers.filter(({ takenAt }) => takenAt === undefined).map((answer) => ({ ...answer })),
-  };
-  world.holders = [...world.holders.filter((other) => other.token !== token), holder];
-  const known = isOfVersion(run, have) ? heldPrefix(have, run.history.length) : null;
-  const rowsThrough = known === null ? -1 : (have?.rowsThrough ?? Number.POSITIVE_INFINITY);
-  const mayHaveChanged = ({ kind, isReleased, attempts }: Row) =>
-    kind === "retry" || isReleased || (kind === "branch" && attempts > 0);
-  const pending = run.rows.filter((row) => mayHaveChanged(row) || row.demandedAfter > rowsThrough);
-  return {
-    outcome: "claimed",
-    now,
-    epoch: 0,
-    turn: run.turn,
-    have: known,
-    position: run.history.length,
-    handedPosition: run.handed,
-    lastRecordAt: run.lastRecordAt,
-    timeoutAt: run.timeoutAt ?? null,
-    claims: run.loneClaims,
-    beginnings: run.beginnings,
-    begun: run.begun ?? null,
-    historyBytes: run.historyBytes,
-    records: firstPage(run, known ?? 0, run.history.length, budgetBytes),
-    pending: pending.length === 0 ? null : inAnyOrder(pending.map(wirePending)),
-    signals: listOrNull(
-      holder.signals.map(({ number, name, payload, receivedAt }) => ({ number, name, payload, receivedAt })),
-    ),
-    callbacks:
-      holder.answers.length === 0
-        ? null
-        : inAnyOrder(
-            holder.answers.map(({ path, occurrence, outcome, value }) => ({ path, occurrence, outcome, value })),
-          ),
-    attempted: run.isClosing ? inAnyOrder(attemptedOf(run)) : null,
-    run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,
-  };
-}
-
-/** The steps without a record that may have had their effect, and how many attempts each had. */
-function attemptedOf({ attempts, history }: Run): (Place & { attempts: number })[] {
-  const had = new Map<string, number>();
-  for (const attempt of attempts) {
-    const cut = attempt.lastIndexOf("/");
-    const name = attempt.slice(0, cut);
-    had.set(name, Math.max(had.get(name) ?? 0, Number(attempt.slice(cut + 1))));
-  }
-  const recorded = history.filter(({ kind }) => kind === "step").map(({ path, occurrence }) => `${path}#${occurrence}`);
-  return [...had]
-    .filter(([name]) => !recorded.includes(name))
-    .map(([name, attempts]) => {
-      const cut = name.lastIndexOf("#");
-      return { path: name.slice(0, cut), occurrence: Number(name.slice(cut + 1)), attempts };
-    });
-}
-
-function offered(run: Run): Signal[] {
-  const counts = new Map<string, number>();
-  return run.signals.flatMap((signal) => {
-    if (signal.takenAt !== undefined) return [];
-    const count = (counts.get(signal.name) ?? 0) + 1;
-    counts.set(signal.name, count);
-    return count > signalsOffered ? [] : [{ ...signal }];
-  });
-}
-type Signal = Run["signals"][number];
-
-function wirePending({ kind, path, occurrence, demandedAfter, until, attempts, position, isReleased }: Row): Answer {
-  return {
-    kind,
-    path,
-    occurrence,
-    demandedAfter,
-    until: until ?? null,
-    attempts,
-    position: position ?? null,
-    isReleased,
-  };
 }
 
 function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: Place): unknown {
@@ -280,55 +117,6 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   if (row.dispatches > 1) excuse(world, now + longestBackoffMs);
   row.dispatches = 0;
   return describeBranch(world, run, row, asked, terms);
-}
-
-function whyBranchIsRefused(world: World, run: Run, row: Row, terms: ClaimTerms, asked: ClaimTurn): Answer[] {
-  const { now } = world;
-  const { turn } = asked;
-  const refusals: Answer[] = [];
-  if (row.turn !== turn) refusals.push({ outcome: "stale", turn: row.turn });
-  if (row.lease !== undefined && row.lease.until > now) refusals.push({ outcome: "busy", until: row.lease.until });
-  if (run.pausedAt !== undefined) refusals.push({ outcome: "paused" });
-  if (run.isBlocked) refusals.push({ outcome: "blocked" });
-  const isCutOff = isToBeCancelled(run, now) && (!row.isShielded || run.cancelledPosition !== undefined);
-  if (row.isReleased || isCutOff) refusals.push({ outcome: "superseded" });
-  if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
-  if (row.isQueued) refusals.push({ outcome: "not_ready", readyAt: null });
-  refusals.push(...whyGroupIsRefused(row, terms, asked));
-  if (row.lease === undefined && row.readyAt !== undefined && row.readyAt > now) {
-    refusals.push({ outcome: "not_ready", readyAt: row.readyAt });
-  }
-  return refusals;
-}
-
-function describeBranch(
-  world: World,
-  run: Run,
-  row: Row,
-  { token, have }: ClaimTurn,
-  { budgetBytes }: ClaimTerms,
-): Answer {
-  const { path, occurrence, turn, attempts, demandedAfter } = row;
-  const { id: runId, namespace } = run;
-  const holder = { of: "branch" as const, runId, namespace, token, path, occurrence, turn, attempts };
-  world.holders = [...world.holders.filter((other) => other.token !== token), holder];
-  const known = isOfVersion(run, have) ? heldPrefix(have, demandedAfter) : null;
-  return {
-    outcome: "claimed",
-    now: world.now,
-    epoch: 0,
-    turn,
-    have: known,
-    position: demandedAfter,
-    handedPosition: run.handed,
-    timeoutAt: run.timeoutAt ?? null,
-    claims: row.loneClaims,
-    beginnings: row.beginnings,
-    begun: row.begun ?? null,
-    attempts,
-    records: firstPage(run, known ?? 0, demandedAfter, budgetBytes),
-    run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,
-  };
 }
 
 /** Answers the runs and rows that a claim would get now. */

@@ -1,6 +1,7 @@
 /** The world as it should be found in the tables after a command; `play.sql` reads the same from there. */
 import { freeSlots, isLive, standingSetback, waitedFor } from "./rules.ts";
-import type { Place, Row, Run, World } from "./world.ts";
+import type { Place, Row, Run } from "./run.ts";
+import type { World } from "./world.ts";
 
 export type Facts = Readonly<Record<string, unknown>>;
 

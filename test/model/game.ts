@@ -1,5 +1,6 @@
 /** Makes wishes come true, one after the other. */
 
+import { makeClaim } from "./make-claims.ts";
 import {
   makeAdvance,
   makeAlarm,
@@ -10,8 +11,9 @@ import {
   makeVoid,
   stagesOf,
 } from "./make-clockwork.ts";
+import { makeFinish } from "./make-finishes.ts";
 import { makePage, makeRenewal, makeReturn } from "./make-leases.ts";
-import { makeBatch, makeClaim, makeCrash, makeFinish, makeTurn } from "./make-turns.ts";
+import { makeBatch, makeCrash, makeTurn } from "./make-turns.ts";
 import { makeUpgrade } from "./make-upgrades.ts";
 import { makeAnswer, makeFlood, makeOperation, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";

@@ -4,8 +4,10 @@
  */
 import type { NewDemand, NewRecord } from "../../src/postgres/wire.ts";
 import { isLive, isSamePlace } from "./rules.ts";
-import type { DemandWish, FinishItem } from "./wishes.ts";
-import { type Place, type Row, type Run, type RunHolder, type Signal, signalsOffered, type World } from "./world.ts";
+import type { Place, Row, Run, Signal } from "./run.ts";
+import { signalsOffered } from "./settings.ts";
+import type { DemandWish, FinishItem } from "./turn-wishes.ts";
+import type { RunHolder, World } from "./world.ts";
 
 export interface CarriedOut {
   readonly path: string;

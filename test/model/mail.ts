@@ -1,7 +1,8 @@
 /** What a start, a signal and a callback's answer mean. */
 import type { CallbackCall, SignalCall, SignalWithStartCall, StartCall } from "../../src/postgres/wire-verbs.ts";
 import { findRun, isAnswered, isOver, isReady, isSamePlace, isStill } from "./rules.ts";
-import { type Answer, noLosses, type Run, type World } from "./world.ts";
+import { type Answer, noLosses, type Run } from "./run.ts";
+import type { World } from "./world.ts";
 
 export interface Called {
   readonly answer: Answer;

@@ -1,13 +1,14 @@
 /** Wishes of the scheduler and of whoever runs the system; time itself. */
 import { motionMinute } from "../../src/core/waking.ts";
-import { carriedBy, versions } from "./make-turns.ts";
+import { carriedBy, versions } from "./deployments.ts";
 import { inAnyOrder, text } from "./match.ts";
 import { note } from "./refusals.ts";
 import { arm, earliest } from "./rules.ts";
 import { list, move, movesFor, nextDueAt, prune, voidLeases } from "./scheduler.ts";
 import type { Script } from "./script.ts";
+import { day } from "./settings.ts";
 import type { AdvanceWish, ListWish, MoveWish, NoteWish, TickWish, Wish } from "./wishes.ts";
-import { day, type Listing } from "./world.ts";
+import type { Listing } from "./world.ts";
 
 const keepMs = 30 * day;
 const keepFailedMs = 90 * day;

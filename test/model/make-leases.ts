@@ -6,8 +6,9 @@ import { wrong } from "./make-visits.ts";
 import { findRow, findRun } from "./rules.ts";
 import { giveBack, renew } from "./scheduler.ts";
 import { inLockOrder, pick, type Script } from "./script.ts";
+import { leaseMs } from "./settings.ts";
 import type { HolderItem, PageWish, RenewWish, ReturnWish } from "./wishes.ts";
-import { type Holder, leaseMs, type World } from "./world.ts";
+import type { Holder, World } from "./world.ts";
 
 export function makeReturn(script: Script, { items, isElsewhere, isLate }: ReturnWish): void {
   const holders = items.flatMap((item) => holderOf(script.world, item) ?? []);

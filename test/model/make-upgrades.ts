@@ -3,10 +3,12 @@ import type { UpgradeCall } from "../../src/postgres/wire-replay.ts";
 import { wrong } from "./make-visits.ts";
 import { text } from "./match.ts";
 import { arm, armedFor, isOver } from "./rules.ts";
+import type { Run } from "./run.ts";
 import { pick, type Script } from "./script.ts";
+import { minute } from "./settings.ts";
 import { lookAt, readMail, upgrade } from "./upgrades.ts";
 import type { UpgradeWish, Wish } from "./wishes.ts";
-import { minute, type Run, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export function makeUpgrade(script: Script, wish: UpgradeWish, make: (wish: Wish) => void): void {
   const { isElsewhere, isLate, isBare } = wish;

@@ -15,9 +15,11 @@ import {
 import { text } from "./match.ts";
 import { changeWorkflow, followWorkflow, operate, operateMany } from "./operations.ts";
 import { arm, armedFor, isOver } from "./rules.ts";
+import type { Run } from "./run.ts";
 import { pick, type Script } from "./script.ts";
-import type { AnswerWish, FloodWish, OperateWish, SignalWish, StartWish } from "./wishes.ts";
-import { day, type Run, signalsOffered, type World } from "./world.ts";
+import { day, signalsOffered } from "./settings.ts";
+import type { AnswerWish, FloodWish, OperateWish, SignalWish, StartWish } from "./visit-wishes.ts";
+import type { World } from "./world.ts";
 
 export function makeStart(script: Script, wish: StartWish): void {
   const { world } = script;

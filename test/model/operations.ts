@@ -2,7 +2,8 @@
 import type { OperationCall, OperationVerb, SingleVerb } from "../../src/postgres/wire-operations.ts";
 import { type Called, isDeleted } from "./mail.ts";
 import { findRun, isAtWork, isLive, isOver, isReady } from "./rules.ts";
-import type { Answer, Run, World } from "./world.ts";
+import type { Answer, Run } from "./run.ts";
+import type { World } from "./world.ts";
 
 export function operate(
   world: World,

@@ -6,8 +6,10 @@ import { dueForTimeout, punctual } from "../../src/core/waking.ts";
 import type { FinishBranch, FinishRun, NewRecord, Saying } from "../../src/postgres/wire.ts";
 import { type CarriedOut, Handler } from "./handler.ts";
 import { findRun, freshToken } from "./rules.ts";
-import type { FinishItem } from "./wishes.ts";
-import { type BranchHolder, type Place, type Run, type RunHolder, soonMs, type World } from "./world.ts";
+import type { Place, Run } from "./run.ts";
+import { soonMs } from "./settings.ts";
+import type { FinishItem } from "./turn-wishes.ts";
+import type { BranchHolder, RunHolder, World } from "./world.ts";
 
 export interface Plan<Turn> {
   readonly turn: Turn;

@@ -1,7 +1,9 @@
 /** Which deployments are alive, and which of them have refused a run. */
 import type { NoteCall } from "../../src/postgres/wire-scheduler.ts";
 import { isOver } from "./rules.ts";
-import { type Deployment, hour, type Run, type World } from "./world.ts";
+import type { Run } from "./run.ts";
+import { hour } from "./settings.ts";
+import type { Deployment, World } from "./world.ts";
 
 type Note = Pick<NoteCall, "deploymentName" | "deployment" | "note"> & Pick<Deployment, "versions" | "namespace">;
 

@@ -1,20 +1,9 @@
 /** What the state of a world implies: who is ready, what is due, which slots are free. */
 import { dueFor, motionMinute, punctual } from "../../src/core/waking.ts";
 import type { NewDemand } from "../../src/postgres/wire.ts";
-import {
-  callMs,
-  commitMs,
-  type Lease,
-  minute,
-  mostSpared,
-  noLosses,
-  type Place,
-  type Row,
-  type Run,
-  type Setback,
-  tryAfterMs,
-  type World,
-} from "./world.ts";
+import { type Lease, noLosses, type Place, type Row, type Run, type Setback } from "./run.ts";
+import { callMs, commitMs, minute, mostSpared, tryAfterMs } from "./settings.ts";
+import type { World } from "./world.ts";
 
 export function findRun(world: World, id: string, namespace: string): Run | undefined {
   return world.runs.find((run) => run.id === id && run.namespace === namespace);

@@ -15,18 +15,9 @@ import {
   isSamePlace,
   spare,
 } from "./rules.ts";
-import {
-  type Answer,
-  type Listed,
-  type ListedRun,
-  type Listing,
-  leaseMs,
-  longestBackoffMs,
-  minute,
-  type Row,
-  type Run,
-  type World,
-} from "./world.ts";
+import type { Answer, Row, Run } from "./run.ts";
+import { leaseMs, longestBackoffMs, minute } from "./settings.ts";
+import type { Listed, ListedRun, Listing, World } from "./world.ts";
 
 export interface ListTerms {
   readonly namespace: string;

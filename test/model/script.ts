@@ -5,7 +5,8 @@
 import { type Facts, factsOf } from "./facts.ts";
 import type { Called } from "./mail.ts";
 import { anyOf } from "./match.ts";
-import { aWorld, callMs, type World } from "./world.ts";
+import { callMs } from "./settings.ts";
+import { aWorld, type World } from "./world.ts";
 
 export interface Step {
   readonly now: number;

@@ -4,7 +4,8 @@ import type { UpgradeCall } from "../../src/postgres/wire-replay.ts";
 import { type Called, keptBy } from "./mail.ts";
 import { isCarried } from "./refusals.ts";
 import { findRun, isAtWork, isOver, standingSetback } from "./rules.ts";
-import { type Answer, noLosses, type Run, type World } from "./world.ts";
+import { type Answer, noLosses, type Run } from "./run.ts";
+import type { World } from "./world.ts";
 
 export function upgrade(world: World, namespace: string, call: UpgradeCall & { readonly runId: string }): Called {
   const { runId, callId, to: version, signature } = call;

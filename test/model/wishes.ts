@@ -2,104 +2,9 @@
  * What the random commands wish for. Each is made concrete by the state in which it is carried out ("the third lease
  * that stands"), so that leaving one out of a sequence leaves the others meaningful: sequences shrink well.
  */
+import type { By, ClaimWish, CrashWish, FinishItem, FinishWish } from "./turn-wishes.ts";
+import type { AnswerWish, FloodWish, OperateWish, SignalWish, StartWish } from "./visit-wishes.ts";
 
-export interface StartWish {
-  readonly kind: "start";
-  readonly run: number;
-  readonly userId: string | undefined;
-  readonly input: string;
-  readonly isCarried: boolean;
-  readonly delayMs: number;
-  readonly timeoutMs: number | undefined;
-  /** The signal that comes with it, to whichever run has the id. */
-  readonly signal: Pick<SignalWish, "name" | "dedupeId" | "isRepeat"> | undefined;
-  /** Whether the run's id is of a time more than a day ahead. */
-  readonly isAhead: boolean;
-  readonly isElsewhere: boolean;
-  readonly isBare: boolean;
-  readonly isLate: boolean;
-}
-export interface ClaimItem {
-  readonly of: "claimable" | "run" | "branch";
-  readonly index: number;
-  readonly turn: "right" | "stale" | "future";
-  readonly alone: "as needed" | "always" | "never" | "sixteen";
-  readonly token: "fresh" | "again";
-  readonly have:
-    | "nothing"
-    | "all"
-    | "a part"
-    | "more than there is"
-    | "another epoch"
-    | "all, told"
-    | "another version";
-}
-/** Id of a deployment. Undefined: its release gives none. */
-export type By = "one" | "two" | "three" | undefined;
-export interface ClaimWish {
-  readonly kind: "claim";
-  readonly by: By;
-  readonly items: readonly ClaimItem[];
-  readonly isElsewhere: boolean;
-  readonly carries: "all" | "some" | "nothing";
-  readonly environment: "ours" | "another";
-  /** Whether a turn that was claimed alone is begun. */
-  readonly begins: boolean;
-  readonly budgetBytes: number | undefined;
-  readonly isLate: boolean;
-}
-export type DemandWish =
-  | { readonly what: "branch" }
-  | { readonly what: "sleep"; readonly ms: number }
-  | { readonly what: "cleanup"; readonly ms: number | undefined }
-  | { readonly what: "signal"; readonly name: string; readonly ms: number | undefined }
-  | { readonly what: "callback"; readonly ms: number | undefined }
-  | {
-      readonly what: "map";
-      readonly items: number;
-      readonly slots: number | null;
-      readonly failsFast: boolean;
-      readonly isOfRaces: boolean;
-    }
-  | { readonly what: "more of a map"; readonly index: number }
-  | { readonly what: "race"; readonly branches: number; readonly ms: number | undefined }
-  | { readonly what: "again"; readonly index: number };
-export interface FinishItem {
-  /** Which leases to pick from: those that stand, or any that ever stood. */
-  readonly of: "standing" | "any";
-  readonly index: number;
-  readonly isRepeat: boolean;
-  /** How many of the things it takes that came for its waits. */
-  readonly takes: number;
-  /** Things that it asks for and gets within the turn. */
-  readonly asides: readonly ("sleep" | "red" | "blue" | "callback" | "late callback")[];
-  readonly step: "success" | "failure" | "retry soon" | "retry late";
-  readonly retryMs: number;
-  readonly next: "park" | "go on" | "complete" | "fail" | "block" | "set back";
-  /** Deployment whose code blocks the run. */
-  readonly by: By;
-  readonly demands: readonly DemandWish[];
-  /** Whether it demands before the turn's own records. */
-  readonly isEarly: boolean;
-  readonly releases: boolean;
-  readonly sawLess: boolean;
-  readonly chains: boolean;
-  readonly isSpoilt: boolean;
-  /** How a handler that fails goes on, if steps are to be undone. */
-  readonly owes: "closing" | "ending" | undefined;
-  /** The name of a signal that it takes no more. */
-  readonly closes: "red" | "blue" | undefined;
-  /** Whether the run says something of itself. */
-  readonly says: boolean;
-  /** Whether the step that failed was the announcement of a callback of the run. */
-  readonly announces: boolean;
-}
-export interface FinishWish {
-  readonly kind: "finish";
-  readonly items: readonly FinishItem[];
-  readonly isElsewhere: boolean;
-  readonly isLate: boolean;
-}
 export interface TurnWish {
   readonly kind: "turn";
   readonly index: number;
@@ -117,44 +22,6 @@ export interface BatchWish {
   readonly meanwhile: readonly Wish[];
   /** How the claimed turns are finished, each by the next of these. After the last one the first one comes again. */
   readonly finishes: readonly FinishItem[];
-}
-/** Processes that die one after the other over the same turn. */
-export interface CrashWish {
-  readonly kind: "crash";
-  readonly index: number;
-  readonly times: number;
-}
-export interface SignalWish {
-  readonly kind: "signal";
-  readonly run: number;
-  /** Whether the signal has a name that the run waits for. */
-  readonly isAwaited: boolean;
-  readonly name: string;
-  readonly dedupeId: string | undefined;
-  readonly isRepeat: boolean;
-  readonly byUserId: boolean;
-  readonly isElsewhere: boolean;
-  readonly isBare: boolean;
-  readonly isLate: boolean;
-}
-/** So many signals have come that hardly any more is kept. */
-export interface FloodWish {
-  readonly kind: "flood";
-  readonly run: number;
-  readonly ofWhat: "signals" | "bytes";
-  /** How many more signals are kept. */
-  readonly room: 0 | 1;
-}
-export interface AnswerWish {
-  readonly kind: "answer";
-  readonly run: number;
-  readonly which: "waiting" | "next" | "answered";
-  readonly index: number;
-  readonly outcome: "resolved" | "rejected";
-  readonly value: string;
-  readonly isOtherEpoch: boolean;
-  readonly isElsewhere: boolean;
-  readonly isLate: boolean;
 }
 export interface HolderItem {
   /** Which leases to pick from: those that stand, any that ever stood, or those that another claim has followed. */
@@ -215,22 +82,6 @@ export interface AdvanceWish {
   /** Milliseconds that pass. Undefined: time goes on to the next instant that means something, moved by `offset`. */
   readonly ms: number | undefined;
   readonly offset: number;
-}
-/** What a person does to a run. */
-export interface OperateWish {
-  readonly kind: "operate";
-  readonly verb: "pause" | "resume" | "cancel" | "terminate" | "delete";
-  /** Whether it is asked of all runs that are not over, at once. */
-  readonly isOfMany: boolean;
-  /** Whether their workflow is paused or resumed, and they with it: the workflow alone, they alone, or both. */
-  readonly ofWorkflow: "no" | "alone" | "runs" | "both";
-  readonly run: number;
-  /** Whether a run is chosen to which the verb applies, if there is one. */
-  readonly isFitting: boolean;
-  /** Whether the last such call is sent again. */
-  readonly isRepeat: boolean;
-  readonly isElsewhere: boolean;
-  readonly isLate: boolean;
 }
 /** A person moves a run to another version of its workflow, as it was looked at. */
 export interface UpgradeWish {

@@ -2,45 +2,21 @@
  * The processes of the deployment that is live. One that died is replaced at once; a new deployment replaces all of them.
  * Where one process has everything in memory, its successor begins with a tick.
  */
-import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
 import type { Mortal } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
-import { inOneStatement } from "./one-statement.ts";
 import { isOnDemand } from "./outside/mixed.ts";
 import type { Outside } from "./outside/outside.ts";
-import { type ProgramContract, programIndex, twinOf } from "./programs/contract.ts";
-import { offspringWorkflow } from "./programs/invoke.ts";
-import type { ProgramWorld } from "./programs/part.ts";
-import { playing } from "./programs/program.ts";
-import type { Deployment, Scenario } from "./scenario.ts";
-import type { Site } from "./site.ts";
-import type { Values } from "./values.ts";
+import { type PlanOptions, planOf } from "./process-plan.ts";
+import { programIndex } from "./programs/contract.ts";
+import type { Deployment } from "./scenario.ts";
 
-export interface FleetOptions {
-  readonly site: Site;
-  readonly scenario: Scenario;
-  readonly contracts: readonly ProgramContract[];
-  readonly chance: Chance;
-  /** The world's. */
-  readonly time: () => number;
-  /** The instant at which the world began. */
-  readonly beginning: number;
+export interface FleetOptions extends PlanOptions {
   readonly outside: () => Outside;
-  readonly world: ProgramWorld;
-  readonly values: Values;
-  readonly note: (line: () => string) => void;
 }
 
-const namespace = "simulation";
-/** What its deployments have in common. */
-const stack = "stack";
-/** So little that the history of one run with long results may fill it. */
-const claimBytes = 2_000_000;
 /** Neighbours ask each other every 20 seconds, and two questions without an answer are enough. */
 const missedMs = 40_000;
-/** As pg.ts has it. */
-const answersWithinMs = 15_000;
 
 export class Fleet implements Source {
   readonly #options: FleetOptions;
@@ -246,39 +222,14 @@ export class Fleet implements Source {
   }
 
   #beget(index: number, instead?: Mortal): Mortal {
-    const { site, scenario, contracts, chance, time, beginning, outside, world } = this.#options;
-    const { store } = this.#options.values;
-    const above = scenario.storesAbove;
-    const { query } = site;
-    const process = outside().beget({
+    const plan = planOf(this.#options, {
       name: `process ${++this.#born}`,
       instead,
-      workflows: [
-        offspringWorkflow,
-        ...scenario.runs.flatMap(({ program }, number) => {
-          const contract = contracts[number];
-          return contract === undefined || !this.#hasCodeOf(number + 1)
-            ? []
-            : [contract, twinOf(contract)].map((one) => one.handler(playing(program, world)));
-        }),
-      ],
-      namespace,
-      deployment: { name: stack, id: this.deployment },
-      query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
-      values: above === undefined ? undefined : { store, above },
-      together: inOneStatement,
-      answersWithinMs: scenario.platform === "embedded" ? undefined : answersWithinMs,
-      time,
-      beginning,
-      skewMs: scenario.skewsMs[index],
-      warmRuns: scenario.warmRuns,
-      claimBytes,
-      invocation: { maxSteps: scenario.maxSteps },
-      random: chance.next,
-      newToken: chance.uuid,
-      onError: (error, doing) =>
-        this.#options.note(() => `… ${process.name} reports, while ${doing}: ${String(error)}`),
+      deployment: this.deployment,
+      hasCodeOf: (version) => this.#hasCodeOf(version),
+      skewMs: this.#options.scenario.skewsMs[index],
     });
+    const process = this.#options.outside().beget(plan);
     if (instead !== undefined) this.#unticked.delete(instead);
     if (this.#isInMemory(process)) this.#begin(process);
     return process;

@@ -9,7 +9,9 @@ import { type Course, earliest, type Happening, type Source } from "../engine/co
 import type { Mortal, Waiting } from "../engine/mortal.ts";
 import type { Fate, Faults } from "./faults.ts";
 import type { Line } from "./line.ts";
-import type { Flight, Session, Sessions } from "./sessions.ts";
+import { listen } from "./listening.ts";
+import { LockWaits } from "./lock-waits.ts";
+import type { Session, Sessions } from "./sessions.ts";
 
 export interface PassageOptions {
   readonly course: () => Course;
@@ -63,26 +65,6 @@ interface Stray {
   readonly at: number;
 }
 
-/** A statement in a transaction of its own, so that those which were freed together commit one after the other. */
-interface Statement<Answer> {
-  readonly what: () => string;
-  readonly session: Session;
-  readonly act: (via: Query) => Promise<Answer>;
-  /** Called with the answer. */
-  readonly land: (answer: Answer) => Promise<void> | void;
-  /** Tells whether nobody wants it any more. */
-  readonly isOver?: () => boolean;
-}
-
-/** A way to the database whose answers are heard. */
-interface Listening {
-  readonly query: Query;
-  /** Notes what was answered. */
-  readonly note: () => void;
-  /** Tells whether it was answered that there was nothing to prune: most ticks hear that, and no look shows anything. */
-  readonly hasPrunedNothing: () => boolean;
-}
-
 /** What somebody outside does in the database. */
 interface Deed {
   readonly what: string;
@@ -94,26 +76,21 @@ export class Passage implements Source {
   #held: Held[] = [];
   #strays: Stray[] = [];
   #deeds: Deed[] = [];
-  /**
-   * The statement that waits for a lock. It is the only one: of two that are freed by the same COMMIT either might be
-   * the first to go on, and no seed would say which.
-   */
-  #first: { readonly flight: Flight<unknown>; readonly goOn: () => Promise<void> } | undefined;
-  /**
-   * Statements that would wait beside the first one. They are taken back, and sent anew in an order that the seed
-   * says.
-   */
-  #behind: (() => Promise<void>)[] = [];
+  readonly #locks: LockWaits;
   /** When something last went wrong, in the world's milliseconds. */
   troubledAt = 0;
   /** Whether nobody dispatches what a call has made ready, since whoever made it did not learn of it, or is dead. */
   isHintLost = false;
   statements = 0;
-  /** How many statements waited for a lock. */
-  waits = 0;
 
   constructor(options: PassageOptions) {
     this.#options = options;
+    this.#locks = new LockWaits(options);
+  }
+
+  /** How many statements waited for a lock. */
+  get waits(): number {
+    return this.#locks.waits;
   }
 
   happenings(): readonly Happening[] {
@@ -155,7 +132,7 @@ export class Passage implements Source {
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const begin = async () => {
-        await this.#send({
+        await this.#locks.send({
           what: () => what,
           session,
           isOver,
@@ -182,7 +159,7 @@ export class Passage implements Source {
     await deed.act();
     await this.#options.course().rest();
     await this.#options.look();
-    await this.#freed();
+    await this.#locks.freed();
   }
 
   async #pass(owner: Mortal, call: Waiting): Promise<void> {
@@ -214,7 +191,7 @@ export class Passage implements Source {
     const isHeld = (fate === "is held" || fate === "is cut") && !sessions.areLent;
     if (!isHeld && !sessions.isAnyLent) {
       const isChanging = !reading.has(call.what) && call.what !== "prune_runs";
-      const listening = this.#listen(isChanging ? line.changing : line.query);
+      const listening = listen(isChanging ? line.changing : line.query, this.#options);
       const tell = await call.act(listening.query);
       listening.note();
       if (isChanging || (!reading.has(call.what) && !listening.hasPrunedNothing())) await look();
@@ -222,8 +199,8 @@ export class Passage implements Source {
     }
     const session = await sessions.lend();
     await session.begin();
-    const listening = this.#listen(session.query);
-    await this.#send({
+    const listening = listen(session.query, this.#options);
+    await this.#locks.send({
       what: () => `${owner.name}: ${describe(call)}`,
       session,
       act: () => call.act(listening.query),
@@ -236,26 +213,6 @@ export class Passage implements Source {
         this.#tell(owner, call, fate, tell);
       },
     });
-  }
-
-  /** Keeps what is answered, so that it can be noted when its turn comes. */
-  #listen(query: Query): Listening {
-    const { note, describeAnswer } = this.#options;
-    let answer: string | undefined;
-    let pruned: unknown;
-    const heard = async (...statement: Parameters<Query>) => {
-      const rows = await query(...statement);
-      answer = describeAnswer(rows);
-      pruned = Object(rows[0]?.["answer"]).pruned;
-      return rows;
-    };
-    return {
-      query: Object.assign(heard, { endpoint: query.endpoint }),
-      note: () => {
-        if (answer !== undefined) note(() => `  → ${answer}`);
-      },
-      hasPrunedNothing: () => pruned === 0,
-    };
   }
 
   #hold(owner: Mortal, call: Waiting, fate: Fate, session: Session, tell: () => void): void {
@@ -279,53 +236,7 @@ export class Passage implements Source {
     this.troubledAt = this.#options.course().time;
     this.#held = this.#held.filter((other) => other !== held);
     await held.release();
-    await this.#freed();
-  }
-
-  /** Goes on until the statement is answered or waits for a lock. */
-  async #send<Answer>(statement: Statement<Answer>, { isAnew = false } = {}): Promise<void> {
-    const { what, session, act, land, isOver } = statement;
-    if (isOver?.()) return;
-    const { note } = this.#options;
-    const flight = session.fly(act);
-    const goOn = async () => {
-      note(() => `… after its wait: ${what()}`);
-      await land(flight.answer);
-    };
-    if ((await flight.progress()) === "answered") return isAnew ? goOn() : land(flight.answer);
-    if (!isAnew) {
-      this.waits += 1;
-      note(() => "… which waits for a lock");
-    }
-    if (this.#first === undefined) {
-      this.#first = { flight, goOn };
-    } else {
-      await flight.takeBack();
-      this.#behind.push(() => this.#send(statement, { isAnew: true }));
-    }
-  }
-
-  /**
-   * Lets the statements go on, one after the other, that waited for the locks of a transaction which has ended. Before
-   * each of them, every process that was told an answer comes to rest. Otherwise that process and Postgres would race.
-   */
-  async #freed(): Promise<void> {
-    const course = this.#options.course();
-    await course.rest();
-    const first = this.#first;
-    if (first !== undefined && (await first.flight.progress()) === "answered") {
-      this.#first = undefined;
-      await first.goOn();
-      await course.rest();
-    }
-    let behind = this.#behind;
-    this.#behind = [];
-    while (behind.length > 0) {
-      const next = this.#options.chance.pick(behind);
-      behind = behind.filter((other) => other !== next);
-      await next();
-      await course.rest();
-    }
+    await this.#locks.freed();
   }
 
   async #arrive(stray: Stray): Promise<void> {
@@ -337,7 +248,7 @@ export class Passage implements Source {
     this.statements += 1;
     const session = await sessions.lend();
     await session.begin();
-    await this.#send({
+    await this.#locks.send({
       what: () => describe(call),
       session,
       act: (via) => call.act(via),

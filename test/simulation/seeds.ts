@@ -4,8 +4,9 @@ import type { Act } from "./acts.ts";
 import type { PlatformName } from "./outside/platforms.ts";
 import { partsOf } from "./programs/program.ts";
 import { releaseInWords, withReleases } from "./releases.ts";
+import type { Report } from "./report.ts";
 import { type Letter, type Scenario, scenario } from "./scenario.ts";
-import { type Report, simulate } from "./simulation.ts";
+import { simulate } from "./simulation.ts";
 import type { Site } from "./site.ts";
 
 export interface SeedOptions {

@@ -6,15 +6,14 @@
  *   const report = await simulate(site, scenario);
  *   expect(report.wrongs).toEqual([]);
  */
-import { sweepMs } from "../../src/core/waking.ts";
 import { Chance } from "../engine/chance.ts";
 import { Course, earliest } from "../engine/course.ts";
-import { atWork } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
 import { Court } from "./court.ts";
-import { describeAnswer, describeCall, describeRun } from "./describe.ts";
-import { type Fate, Faults, noneMet } from "./faults.ts";
+import { describeAnswer, describeCall } from "./describe.ts";
+import { Faults, noneMet } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
+import { Lookout } from "./lookout.ts";
 import { Movers } from "./movers.ts";
 import { Operators } from "./operators.ts";
 import type { Outside } from "./outside/outside.ts";
@@ -24,31 +23,18 @@ import { Patience } from "./patience.ts";
 import { People } from "./people.ts";
 import { type ProgramContract, programOf } from "./programs/contract.ts";
 import type { ProgramWorld } from "./programs/part.ts";
-import { type Drain, drainObjection, isSteady, longestWaitMs } from "./recovery.ts";
-import { Rules } from "./rules.ts";
+import { drainObjection, isSteady } from "./recovery.ts";
+import type { Report } from "./report.ts";
 import { indexOf, numbered, runIdOf } from "./run-ids.ts";
 import type { Scenario } from "./scenario.ts";
 import { Senders } from "./senders.ts";
 import { ServerClock } from "./server-clock.ts";
 import type { Site } from "./site.ts";
-import type { RunRows, Snapshot } from "./snapshot.ts";
 import { TroubleSoFar } from "./trouble-so-far.ts";
+import { UnplayedSweeps } from "./unplayed-sweeps.ts";
 import { Values } from "./values.ts";
 import { Witness } from "./witness.ts";
-
-export interface Report {
-  /** What is wrong; the world was left at the first of it. */
-  readonly wrongs: readonly string[];
-  readonly events: number;
-  readonly statements: number;
-  /** Statements that waited for a lock. */
-  readonly waits: number;
-  readonly faults: Readonly<Record<Exclude<Fate, "passes">, number>>;
-  readonly deaths: number;
-  /** How long it took in the world, in milliseconds. */
-  readonly time: number;
-  readonly drain: Drain;
-}
+import { worldOfBodies } from "./world-of-bodies.ts";
 
 export interface SimulateOptions {
   /** Gets what happens, line by line. */
@@ -90,16 +76,10 @@ class Simulation {
   readonly #movers: Movers;
   readonly #witness: Witness;
   readonly #trouble: TroubleSoFar;
-  readonly #rules = new Rules();
+  readonly #lookout: Lookout;
+  readonly #sweeps: UnplayedSweeps;
   readonly #values = new Values();
   readonly #contracts: readonly ProgramContract[];
-  /** When a group of suspects was under way the last time; the database's. */
-  #groupAt = 0;
-  /** When something happened the last time; the world's. */
-  #passedAt = 0;
-  /** When a run moved the last time; the world's. */
-  #movedAt = 0;
-  #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [], kept: [] };
   readonly #wrongs: string[] = [];
 
   constructor(site: Site, scenario: Scenario, { onLine }: SimulateOptions) {
@@ -112,7 +92,7 @@ class Simulation {
     const note = (line: () => string) => this.#note(line);
     this.#clock = new ServerClock({ steps: scenario.clockSteps, time, beginning, set: (at) => site.turnTo(at) });
     this.#witness = new Witness({
-      rowsOf: (runId) => this.#rowsOf(runId),
+      rowsOf: (runId) => this.#lookout.rowsOf(runId),
       areLeasesCut: () => this.#trouble.areLeasesCut,
       object: (wrong) => this.#wrongs.push(wrong),
     });
@@ -150,11 +130,13 @@ class Simulation {
       clock: this.#clock,
       beginning,
     });
+    this.#sweeps = new UnplayedSweeps({ time, clock: this.#clock, outside: this.#outside, pool: site.pool });
+    this.#lookout = new Lookout(this.#watched());
     this.#course = new Course({
       sources: [this.#fleet, this.#passage, this.#outside, this.#patience, this.#clock],
       isAtRest: () => this.#fleet.isAtRest,
-      turnTo: async () => await this.#pass(),
-      look: async () => this.#check(),
+      turnTo: async () => await this.#sweeps.pass(),
+      look: async () => this.#lookout.check(),
       pick: (happenings) => chance.pick(happenings),
       mostEvents,
       onHappening: ({ what }) => this.#note(what),
@@ -193,12 +175,31 @@ class Simulation {
       sessions,
       processes: () => this.#fleet.all,
       crash: (process) => this.#fleet.crash(process),
-      look: () => this.#look(),
+      look: () => this.#lookout.look(),
       onCall: (call) => this.#witness.noteCall(call),
       note: (said) => this.#note(said),
       line,
       describe: describeCall,
       describeAnswer,
+    };
+  }
+
+  /** What is looked at after each event. */
+  #watched(): ConstructorParameters<typeof Lookout>[0] {
+    return {
+      line: this.#site.line,
+      scenario: this.#scenario,
+      beginning,
+      time: () => this.#course.time,
+      clock: this.#clock,
+      fleet: this.#fleet,
+      outside: this.#outside,
+      passage: this.#passage,
+      operators: this.#operators,
+      trouble: this.#trouble,
+      values: this.#values,
+      object: (wrongs) => this.#wrongs.push(...wrongs),
+      note: this.#onLine === undefined ? undefined : (line) => this.#note(line),
     };
   }
 
@@ -224,7 +225,11 @@ class Simulation {
     const { statements, waits } = this.#passage;
     const { events, time } = this.#course;
     const { deaths } = this.#fleet;
-    const drain = { calmAt: this.#trouble.calmAt, movedAt: this.#movedAt, isHintLost: this.#passage.isHintLost };
+    const drain = {
+      calmAt: this.#trouble.calmAt,
+      movedAt: this.#lookout.movedAt,
+      isHintLost: this.#passage.isHintLost,
+    };
     return { wrongs: this.#wrongs, events, statements, waits, faults: this.#faults.met, deaths, time, drain };
   }
 
@@ -235,7 +240,7 @@ class Simulation {
     if (this.#patience.busy > 0) wrongs.push("somebody outside waits for an answer for ever");
     if (this.#site.sessions.isAnyLent) wrongs.push("a transaction stands open");
     wrongs.push(...this.#patience.wrongs);
-    await this.#look();
+    await this.#lookout.look();
     const court = new Court({
       scenario: this.#scenario,
       pool: this.#site.pool,
@@ -246,14 +251,10 @@ class Simulation {
       witness: this.#witness,
       trouble: this.#trouble,
       contractOf: (runId) => this.#contractOf(runId),
-      rowsOf: (runId) => this.#rowsOf(runId),
+      rowsOf: (runId) => this.#lookout.rowsOf(runId),
       textOf: (text) => this.#values.textOf(text),
     });
     wrongs.push(...(await court.judge()), ...(await this.#values.judge(this.#site.pool)));
-  }
-
-  #rowsOf(runId: string): RunRows | undefined {
-    return this.#snapshot.runs.find((run) => run.runId === runId);
   }
 
   get #now(): number {
@@ -266,113 +267,24 @@ class Simulation {
     return contract;
   }
 
-  /** What bodies ask of it. */
   #world(): ProgramWorld {
-    const witness = this.#witness;
-    return {
-      onBody: (runId, key, isCleanup) => witness.noteBody(runId, key, isCleanup),
-      onBodyOfOnce: (runId, key) => witness.noteOnce(runId, key),
-      onStatus: (runId, status) => witness.noteStatus(runId, status),
-      onReturn: (runId, version) => witness.noteReturn(runId, version),
-      ledger: witness.ledger,
-      nextTry: (what) => witness.nextTry(what),
-      die: () => {
-        const process = atWork.getStore();
-        if (process !== undefined) this.#fleet.crash(process);
-        return new Promise(() => {});
-      },
-      foreign: (ms) =>
-        new Promise((resolve) => {
-          if (ms !== undefined) atWork.getStore()?.timers.after(ms, resolve);
-        }),
-      beckon: (letter) => this.#people.beckon(this.#contractOf(letter.runId), letter),
-      invite: (invitation) => this.#people.invite(this.#contractOf(invitation.runId), invitation),
-    };
+    return worldOfBodies({
+      witness: this.#witness,
+      fleet: () => this.#fleet,
+      people: () => this.#people,
+      contractOf: (runId) => this.#contractOf(runId),
+    });
   }
 
   #dueAt(): number | undefined {
     if (this.#fleet.isNew) return beginning;
-    const { runs, kept } = this.#snapshot;
+    const { runs, kept } = this.#lookout.snapshot;
     const carried = runs.filter(({ version }) => this.#fleet.carries(version));
     return earliest([...carried, ...kept].map(({ due }) => (due === null ? undefined : due - this.#clock.offMs)));
-  }
-
-  /**
-   * Time has passed. Sweeps that would find nothing are left out. What they would have written is written here: their deployments are seen
-   * by the others.
-   */
-  async #pass(): Promise<void> {
-    await this.#clock.turn();
-    const { time } = this.#course;
-    const isLong = time - this.#passedAt > sweepMs;
-    this.#passedAt = time;
-    const sweeping = isLong ? (this.#outside.sweeping?.() ?? []) : [];
-    if (sweeping.length === 0) return;
-    await this.#site.pool.query(
-      `update layover.deployment d set seen_at = greatest(d.seen_at, to_timestamp($1::float8 / 1000)) from json_to_recordset($2) as o (name text, id text)
-        where d.name = o.name and d.id = o.id`,
-      [this.#clock.read() - sweepMs / 2, JSON.stringify(sweeping)],
-    );
-  }
-
-  /** Something may have changed the rows. */
-  async #look(): Promise<void> {
-    const before = this.#snapshot;
-    this.#snapshot = this.#values.opened(await this.#site.line.look());
-    if (positionsIn(before) !== positionsIn(this.#snapshot)) this.#movedAt = this.#course.time;
-    if (this.#onLine !== undefined) this.#noteChanges(before);
-    this.#check();
-  }
-
-  #noteChanges(before: Snapshot): void {
-    for (const run of this.#snapshot.runs) {
-      const old = before.runs.find(({ runId }) => runId === run.runId);
-      const words = describeRun(run);
-      if (old === undefined || describeRun(old) !== words) this.#note(() => `  ${words}`);
-    }
-  }
-
-  #check(): void {
-    const { isNew, settledAt, isBeginning } = this.#fleet;
-    const now = this.#clock.read();
-    const { offMs, steppedMs, setAheadMs, latest } = this.#clock;
-    const { platform } = this.#scenario;
-    const { rungInVainAt } = this.#outside;
-    const alarms = this.#outside.standing();
-    if (this.#fleet.hasGroup) this.#groupAt = now;
-    this.#wrongs.push(
-      ...this.#rules.check(this.#snapshot, {
-        alarms: alarms.map((alarm) => ({ ...alarm, at: alarm.at + offMs, ringsAt: alarm.ringsAt + offMs })),
-        // Until a process learns of it by an answer, alarms ring so much too early or too late.
-        isExact: this.#outside.isExact && steppedMs === 0,
-        graceMs: this.#outside.graceMs + steppedMs,
-        rungInVainAt: rungInVainAt === undefined ? undefined : rungInVainAt + offMs,
-        since: isNew ? now : beginning + settledAt + Math.max(0, offMs),
-        now,
-        carries: ({ version }) => this.#fleet.carries(version),
-        mostDispatches: (runId) => (this.#outside.taken?.(runId) ?? Number.POSITIVE_INFINITY) + this.#trouble.uncounted,
-        mayBeDeleted: (runId) => this.#operators.of(runId).mayBeDeleted,
-        isTakenOver: platform === "embedded",
-        latest,
-        isBeginning,
-        calmAt: beginning + this.#trouble.calmAt + offMs,
-        longestWaitMs: (dispatches) =>
-          longestWaitMs({ ...this.#scenario, isHintLost: this.#passage.isHintLost }, dispatches),
-        groupAt: this.#groupAt,
-        steppedMs,
-        // An isolate of a cron without alarms may be new at each ring, so that nothing knows of the clock as it was.
-        lateMs: platform === "cron" ? steppedMs : setAheadMs,
-      }),
-    );
   }
 
   #note(line: () => string): void {
     if (this.#onLine === undefined) return;
     this.#onLine(`${new Date(this.#now).toISOString().slice(5, 23).replace("T", " ")}  ${numbered(line())}`);
   }
-}
-
-/** How far each run has come. */
-function positionsIn({ runs }: Snapshot): string {
-  return runs.map(({ runId, status, turn, lastPosition }) => `${runId} ${status} ${turn} ${lastPosition}`).join();
 }

@@ -1,6 +1,6 @@
 /** What many seeds came to, in sum. */
 import { fates, noneMet } from "./faults.ts";
-import type { Report } from "./simulation.ts";
+import type { Report } from "./report.ts";
 
 export type Tally = Omit<Report, "wrongs" | "drain"> & { readonly seeds: number; readonly failed: number };
 

@@ -1,40 +1,24 @@
 /**
- * AWS, by its rules, around the functions that `serve` makes: schedules that fire at any instant of their minute, twice or
- * never, and whose names live on; asynchronous invocations that come late, twice or never; a queue; environments that are
- * frozen, die, and are cut off at their time limit. What layover does with all that is its own code (see
- * lambda-environment.ts).
+ * AWS, by its rules, around the functions that `serve` makes: asynchronous invocations that come late, twice or never; a
+ * queue; schedules (aws-schedules.ts); environments that are frozen, die, and are cut off at their time limit. What layover
+ * does with all that is its own code (see lambda-environment.ts).
  */
-import type { TurnRef } from "../../../src/core/ports.ts";
-import { within } from "../../../src/core/waits.ts";
-import { minuteMs, minuteRingsAt, sweepMs } from "../../../src/core/waking.ts";
-import type { OneShot } from "../../../src/platform/lambda/aws/schedule.ts";
+import { minuteMs, sweepMs } from "../../../src/core/waking.ts";
 import type { QueuedMessage } from "../../../src/platform/lambda/aws/send.ts";
-import type { Services } from "../../../src/platform/lambda/aws/services.ts";
-import { readForwarded, readTickEvent } from "../../../src/platform/lambda/messages.ts";
+import { readForwarded } from "../../../src/platform/lambda/messages.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
 import type { Mortal } from "../../engine/mortal.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
-import { describeTurn } from "../../engine/process.ts";
-import { LambdaEnvironment, parameters, timeouts } from "./lambda-environment.ts";
+import { alarmOf, describe, type Invocation, turnsOf, unarmed } from "./aws-events.ts";
+import { AwsSchedules } from "./aws-schedules.ts";
+import { AwsServices } from "./aws-services.ts";
+import { LambdaEnvironment, timeouts } from "./lambda-environment.ts";
 import type { Ground, Outside, Plan } from "./outside.ts";
-
-/** An asynchronous invocation that waits. */
-interface Invocation {
-  readonly name: "turns" | "tick";
-  readonly payload: string;
-  readonly at: number;
-  readonly tries: number;
-}
 
 interface Message {
   readonly body: string;
   readonly at: number;
   readonly receives: number;
-}
-
-interface Schedule {
-  readonly oneShot: OneShot;
-  readonly firesAt: number;
 }
 
 /** What an environment carries out. */
@@ -57,8 +41,6 @@ const percentLate = 10;
 const latestMs = 30_000;
 /** One invocation of `turns` in so many never comes, though AWS has taken it. */
 const losing = 200;
-/** One schedule in so many never fires. */
-const silent = 200;
 /** A failed tick is invoked again after these pauses, and then goes to the queue. */
 const tickAgainMs = [minuteMs, 2 * minuteMs];
 /** How long an event of `turns` waits at most. */
@@ -67,15 +49,6 @@ const eventAgeMs = 15 * minuteMs;
 const visibilityMs = 3 * minuteMs;
 const mostReceives = 5;
 const forwarded = 10;
-/** How long the name of a schedule lives on after it has fired. */
-const longestNameMs = 5 * minuteMs;
-/** How long a call of a service may take. As services.ts has it. */
-const callMs = 10_000;
-/** One call in so many of Systems Manager or of the schedules meets a throttle, which then lasts for up to so long. */
-const throttling = 50;
-const longestThrottleMs = 20_000;
-/** The clocks of hosts on AWS are less than this apart, in milliseconds. So an alarm may ring so much too early. */
-const mostAheadMs = 2_000;
 
 export class Aws implements Outside {
   readonly isExact = true;
@@ -86,11 +59,8 @@ export class Aws implements Outside {
   readonly #environments = new Set<LambdaEnvironment>();
   readonly #underWay = new Map<LambdaEnvironment, Work>();
   readonly #taken = new Map<string, number>();
-  /** The schedules by their names. One that has fired keeps its name for a while. */
-  readonly #schedules = new Map<string, Schedule>();
-  readonly #names = new Map<string, number>();
-  /** Each service refuses all calls until this instant. */
-  readonly #throttledUntil = new Map<string, number>();
+  readonly #schedules: AwsSchedules;
+  readonly #services: AwsServices;
   #invocations: Invocation[] = [];
   #messages: Message[] = [];
   #sweptAt: number | undefined;
@@ -98,6 +68,20 @@ export class Aws implements Outside {
 
   constructor(ground: Ground) {
     this.#ground = ground;
+    const outlast = (at: number) => this.#outlast(at);
+    this.#schedules = new AwsSchedules({
+      ground,
+      tick: (event) => this.#invoke("tick", event),
+      giveUp: () => this.#giveUp(),
+      outlast,
+    });
+    this.#services = new AwsServices({
+      ground,
+      invoke: (name, payload) => this.#invoke(name, payload),
+      send: (message) => this.#send(message),
+      schedule: (oneShot) => this.#schedules.add(oneShot),
+      outlast,
+    });
   }
 
   /** Its clock is all but right, as that of AWS' hosts is. */
@@ -107,7 +91,7 @@ export class Aws implements Outside {
     const environment = new LambdaEnvironment(
       { ...plan, skewMs: Math.round((plan.skewMs ?? 0) / 1_000) },
       {
-        servicesOf: (asking) => this.#servicesOf(asking),
+        servicesOf: (asking) => this.#services.of(asking),
         below,
         now,
         onTicked: () => {
@@ -129,12 +113,7 @@ export class Aws implements Outside {
   happenings(): readonly Happening[] {
     const now = this.#ground.now();
     return [
-      ...[...this.#schedules.values()]
-        .filter(({ firesAt }) => firesAt <= now)
-        .map((schedule) => ({
-          what: () => `the schedule ${schedule.oneShot.name} fires`,
-          act: () => this.#fire(schedule),
-        })),
+      ...this.#schedules.happenings(),
       ...this.#invocations
         .filter(({ at }) => at <= now)
         .map((invocation) => ({ what: () => describe(invocation), act: () => this.#begin(invocation) })),
@@ -156,7 +135,7 @@ export class Aws implements Outside {
   next(): number | undefined {
     const now = this.#ground.now();
     const at = earliest([
-      ...[...this.#schedules.values()].map(({ firesAt }) => firesAt),
+      ...this.#schedules.standing.map(({ firesAt }) => firesAt),
       ...this.#invocations.map((invocation) => invocation.at),
       ...this.#messages.map((message) => message.at),
       ...[...this.#underWay.values()].map(({ endsAt }) => endsAt),
@@ -171,7 +150,7 @@ export class Aws implements Outside {
     const ticks = this.#invocations.filter(({ name }) => name === "tick");
     const messages = [...this.#messages, ...[...this.#underWay.values()].flatMap(({ messages = [] }) => messages)];
     return [
-      ...[...this.#schedules.values()].map(({ oneShot, firesAt }) => alarmOf(oneShot.input, firesAt, false)),
+      ...this.#schedules.standing.map(({ oneShot, firesAt }) => alarmOf(oneShot.input, firesAt, false)),
       ...ticks.map(({ payload, at }) => alarmOf(payload, at, true)),
       ...[...this.#underWay.values()].flatMap(({ ticks }) => (ticks === undefined ? [] : [alarmOf(ticks, now, true)])),
       ...messages.flatMap(({ body, at }) => {
@@ -213,59 +192,6 @@ export class Aws implements Outside {
     throw new Error("it is no environment of Lambda");
   }
 
-  #servicesOf(asking: LambdaEnvironment): Services {
-    const limited = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
-      within(asking.timers, callMs, answer, () => new Error("AWS did not answer in time"));
-    return {
-      invoke: (name, payload) =>
-        limited(
-          asking.ask("dispatch", name === "tick" ? "a tick" : describeTurns(payload), async () => {
-            this.#refuse();
-            this.#invoke(name === "tick" ? "tick" : "turns", payload);
-          }),
-        ),
-      send: (_queue, messages) =>
-        limited(
-          asking.ask("dispatch", `${messages.length} messages`, async () => {
-            this.#refuse();
-            for (const message of messages) this.#send(message);
-            return [];
-          }),
-        ),
-      ask: async () => {
-        throw new Error("nothing is asked for here");
-      },
-      schedule: (oneShot) =>
-        limited(
-          asking.ask("alarm", oneShot.name, async () => {
-            this.#throttle("schedules");
-            return this.#schedule(oneShot);
-          }),
-        ),
-      parameters: async () => {
-        this.#throttle("parameters");
-        return parameters;
-      },
-    };
-  }
-
-  /** Whatever is asked of the service, it refuses for a while. */
-  #throttle(service: "parameters" | "schedules"): void {
-    const { below, now } = this.#ground;
-    if (below(throttling) === 0) this.#throttledUntil.set(service, now() + below(longestThrottleMs));
-    if ((this.#throttledUntil.get(service) ?? 0) < now()) return;
-    this.#outlast(now());
-    throw new Error(`there are too many calls of the ${service}`);
-  }
-
-  #refuse(): void {
-    const { refusal, timeOf, now } = this.#ground;
-    const at = timeOf(now());
-    if (refusal === undefined || at < refusal.fromMs || at >= refusal.untilMs) return;
-    this.refusedAt = Math.max(this.refusedAt ?? 0, now());
-    throw new Error("AWS takes nothing");
-  }
-
   #invoke(name: Invocation["name"], payload: string): void {
     const { below, now } = this.#ground;
     if (name === "turns") this.#note(payload);
@@ -293,32 +219,9 @@ export class Aws implements Outside {
     if (below(100) < percentTwice) this.#messages.push({ body, at: at + below(latestMs), receives: 0 });
   }
 
-  #schedule(oneShot: OneShot): "created" | "exists" {
-    const { below, now } = this.#ground;
-    const { name, at, input } = oneShot;
-    if (at <= now()) throw Object.assign(new Error("the schedule is in the past"), { name: "ValidationException" });
-    if (this.#schedules.has(name) || (this.#names.get(name) ?? 0) > now()) return "exists";
-    const firesAt = at + below(minuteMs);
-    this.#schedules.set(name, { oneShot, firesAt });
-    if (readTickEvent(JSON.parse(input)).tries !== undefined) this.#outlast(firesAt);
-    return "created";
-  }
-
   /** A tick that failed comes again at this instant, and may be what a run waits for. */
   #outlast(at: number): void {
     this.refusedAt = Math.max(this.refusedAt ?? 0, at);
-  }
-
-  #fire(schedule: Schedule): void {
-    const { below, now } = this.#ground;
-    const { oneShot } = schedule;
-    this.#schedules.delete(oneShot.name);
-    this.#names.set(oneShot.name, now() + below(longestNameMs));
-    if (below(silent) === 0) {
-      this.#giveUp();
-      return;
-    }
-    this.#invoke("tick", oneShot.input);
   }
 
   #begin(invocation: Invocation): void {
@@ -390,30 +293,4 @@ export class Aws implements Outside {
     this.#sweptAt = undefined;
     this.#invoke("tick", JSON.stringify({ sweep: true }));
   }
-}
-
-function unarmed(ringsAt: number): StandingAlarm {
-  return { at: ringsAt, ringsAt, isRinging: true, isUnarmed: true };
-}
-
-/** The alarm that the event of a tick stands for. One that failed before stands for whatever it was to find. */
-function alarmOf(payload: string, ringsAt: number, isRinging: boolean): StandingAlarm {
-  const { minute, readyUntil, tries } = readTickEvent(JSON.parse(payload));
-  if (minute === undefined || tries !== undefined) return { ...unarmed(ringsAt), readyUntil };
-  return { at: minuteRingsAt(minute) + mostAheadMs, ringsAt, isRinging, readyUntil };
-}
-
-function turnsOf(payload: string): readonly TurnRef[] {
-  const { turns }: { turns: readonly TurnRef[] } = JSON.parse(payload);
-  return turns;
-}
-
-function describeTurns(payload: string): string {
-  return turnsOf(payload).map(describeTurn).join();
-}
-
-function describe({ name, payload }: Invocation): string {
-  if (name === "tick") return "tick is invoked";
-  const turns = turnsOf(payload).map((turn) => `${describeTurn(turn)} of ${turn.runId}`);
-  return `turns is invoked for ${turns.join(", ")}`;
 }

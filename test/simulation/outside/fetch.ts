@@ -1,11 +1,11 @@
 /**
  * A host that calls a function with requests, and the stand-alone alarm, a Worker with a Durable Object. Each is layover's own
- * code (fetch-process.ts, src/platform/alarm). Between them are requests: a ring may come late or twice, or be lost, or its answer
- * is; the app may be down for hours. Nothing else wakes the app, but whoever deploys it.
+ * code (fetch-process.ts, src/platform/alarm). Between them are requests (fetch-rings.ts). Nothing else wakes the app, but whoever
+ * deploys it.
  */
 import { AppAlarm } from "layover/alarm";
 import { minuteMs, sweepMs } from "../../../src/core/waking.ts";
-import { type AlarmAddress, type ArmOrder, alarmAddress, type RingMessage } from "../../../src/http/alarm.ts";
+import { type AlarmAddress, type ArmOrder, alarmAddress } from "../../../src/http/alarm.ts";
 import { Secrets } from "../../../src/http/secrets.ts";
 import { type Kept, nextRingAt } from "../../../src/platform/alarm/kept.ts";
 import { type AlarmEnv, alarmWorker } from "../../../src/platform/alarm/worker.ts";
@@ -16,26 +16,12 @@ import type { StandingAlarm } from "../../engine/platform.ts";
 import type { PlayedObject } from "../../platform/minute-storage.ts";
 import { AlarmObject, type MakeObject } from "./alarm-object.ts";
 import { FetchProcess, secret } from "./fetch-process.ts";
+import { FetchRings } from "./fetch-rings.ts";
 import type { Ground, Outside, Plan } from "./outside.ts";
-
-/** A request of the alarm to the app. */
-interface Ring {
-  readonly at: number;
-  readonly request: () => Request;
-  readonly message: RingMessage;
-  /** What the alarm hears. A ring whose answer is lost has none. */
-  readonly answer: ((response: Promise<Response>) => void) | undefined;
-}
 
 const address: AlarmAddress = alarmAddress("https://alarm.example/apps/orders");
 /** The most by which the alarm's clock is off, in milliseconds. A signature counts for five minutes. */
 const mostOffMs = 60_000;
-/** How many rings in a hundred come late, or twice. */
-const percentLate = 10;
-const latestMs = 20_000;
-const percentTwice = 5;
-/** One ring of so many is lost, and of one as many the answer. */
-const losing = 40;
 /** One ring of so many has the Durable Object gone from memory, after some time. */
 const evicting = 50;
 const longestRingMs = 45_000;
@@ -53,13 +39,12 @@ export class Fetch implements Outside {
   readonly #worker: ReturnType<typeof alarmWorker>;
   readonly #env: AlarmEnv & Readonly<Record<string, unknown>>;
   readonly #processes = new Set<FetchProcess>();
-  readonly #underWay = new Map<Ring, FetchProcess>();
+  readonly #rings: FetchRings;
   readonly #goesOn: boolean;
   /** The object as it is in memory. */
   #inMemory: AppAlarm | undefined;
   /** When it is gone from memory amid a ring. */
   #evicted: { readonly at: number; readonly cutOff: () => void } | undefined;
-  #rings: Ring[] = [];
   /** The deployment whose first tick has succeeded. */
   #ticked: string | undefined;
   /** When whoever deploys asks for a tick. Undefined: they do not, or wait for the answer. */
@@ -67,6 +52,7 @@ export class Fetch implements Outside {
 
   constructor(ground: Ground) {
     this.#ground = ground;
+    this.#rings = new FetchRings(ground);
     this.#goesOn = ground.below(4) > 0;
     this.#timers = new Timers(() => ground.timeOf(ground.now()));
     this.#object = new AlarmObject(ground, { mostOffMs });
@@ -116,12 +102,7 @@ export class Fetch implements Outside {
       ...(process === undefined
         ? []
         : [
-            ...this.#rings
-              .filter(({ at }) => at <= now)
-              .map((ring) => ({
-                what: () => `a ring${ring.message.isSweep ? " of the sweep" : ""} comes to ${process.name}`,
-                act: () => this.#carryOut(ring, process),
-              })),
+            ...this.#rings.happenings(process),
             ...(isBy(this.#wakesAt)
               ? [{ what: () => `whoever deploys asks ${process.name} for a tick`, act: () => this.#wake(process) }]
               : []),
@@ -136,7 +117,7 @@ export class Fetch implements Outside {
       this.#alarmAt(),
       this.#cronAt(),
       this.#wakesAt,
-      ...this.#rings.map((ring) => ring.at),
+      this.#rings.next(),
     ]);
     return at === undefined ? undefined : this.#ground.timeOf(Math.max(at, this.#ground.now()));
   }
@@ -156,8 +137,7 @@ export class Fetch implements Outside {
   lose(process: Mortal): void {
     if (!(process instanceof FetchProcess)) return;
     this.#processes.delete(process);
-    for (const [ring, carrier] of this.#underWay)
-      if (carrier === process) this.#end(ring, Promise.resolve(new Response(null, { status: 502 })));
+    this.#rings.lose(process);
   }
 
   /** The page of the host says: call `POST /v1/wake` after a deploy. */
@@ -176,7 +156,7 @@ export class Fetch implements Outside {
   };
 
   #make(storage: PlayedObject, now: () => number): AppAlarm {
-    const send = (url: string | URL | Request, init?: RequestInit) => this.#send(String(url), init ?? {});
+    const send = (url: string | URL | Request, init?: RequestInit) => this.#rings.send(String(url), init ?? {});
     return new AppAlarm({ storage }, this.#env, { host: this.#host(now), send });
   }
 
@@ -201,35 +181,6 @@ export class Fetch implements Outside {
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
       answer.then(resolve, reject);
     });
-  }
-
-  #send(url: string, init: RequestInit): Promise<Response> {
-    const { below, now } = this.#ground;
-    const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    init.signal?.addEventListener("abort", () => reject(init.signal?.reason), { once: true });
-    const request = () => new Request(url, { method: "POST", headers: init.headers ?? {}, body: init.body ?? null });
-    const message: RingMessage = JSON.parse(String(init.body));
-    const at = now() + (below(100) < percentLate ? below(latestMs) : 0);
-    const isAnswered = below(losing) > 0;
-    const ring = { at, request, message, answer: isAnswered ? resolve : undefined };
-    if (below(losing) > 0) this.#rings.push(ring);
-    if (below(100) < percentTwice) this.#rings.push({ ...ring, at: at + below(latestMs), answer: undefined });
-    return promise;
-  }
-
-  #carryOut(ring: Ring, process: FetchProcess): void {
-    this.#rings = this.#rings.filter((other) => other !== ring);
-    if (this.#isDown) {
-      ring.answer?.(Promise.resolve(new Response(null, { status: 503 })));
-      return;
-    }
-    this.#underWay.set(ring, process);
-    const response = process.ring(ring.request());
-    void response.then(() => this.#end(ring, response));
-  }
-
-  #end(ring: Ring, response: Promise<Response>): void {
-    if (this.#underWay.delete(ring)) ring.answer?.(response);
   }
 
   #wake(process: FetchProcess): void {
@@ -271,12 +222,6 @@ export class Fetch implements Outside {
 
   #look(): void {
     void this.#worker.scheduled({}, this.#env).catch(() => {});
-  }
-
-  get #isDown(): boolean {
-    const { refusal, timeOf, now } = this.#ground;
-    const at = timeOf(now());
-    return refusal !== undefined && at >= refusal.fromMs && at < refusal.untilMs;
   }
 
   #timerAt(): number | undefined {

@@ -1,0 +1,141 @@
+/** Mutants of how a turn is begun and its lease kept until the finish, and of the instants that are armed or recorded for it. */
+import { carryOutTurns, type Ordering, waking } from "./orderings.ts";
+
+const carryOutBranch = "src/engine/turn/carry-out-branch.ts";
+const invocation = "src/engine/invocation.ts";
+
+export const ofLeases: readonly Ordering[] = [
+  {
+    name: "an exhausted step is carried out once more",
+    file: invocation,
+    why: "What kills each process that carries it out would go on for ever.",
+    find: "      isExhausted: beginnings >= defaults.maxBeginnings,",
+    replace: "      isExhausted: false,",
+  },
+  {
+    name: "what goes alone is carried out uncounted",
+    file: carryOutTurns,
+    why: "What kills each process that carries it out would go on for ever.",
+    find: "if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;",
+    replace: "",
+  },
+  {
+    name: "what goes alone is carried out before it is counted",
+    file: carryOutTurns,
+    why: "What kills its process at once would never be counted.",
+    find: "if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;",
+    replace: "if (claimed.claims > 0) void invocation.leases.begin(lease, claimed.beginnings + 1);",
+  },
+  {
+    name: "who was superseded before it began begins",
+    file: "src/engine/claim/leases.ts",
+    why: "Its body would run beside that of whoever claimed meanwhile.",
+    find: `return begun.turns[0]?.outcome === "renewed";`,
+    replace: "return begun.turns.length > 0;",
+  },
+  {
+    name: "who does not know whether it was counted does not begin",
+    file: "src/engine/claim/leases.ts",
+    why: "Its step would be given up though it was never begun.",
+    find: "return !lease.isLost; // the call",
+    replace: "return false; // the call",
+  },
+  {
+    name: "the retry of a branch arms nothing",
+    file: carryOutBranch,
+    why: "A long wait between two attempts has only its alarm.",
+    find: "retryInMs === undefined ? [] : [endedAt + retryInMs],",
+    replace: "[],",
+  },
+  {
+    name: "a slow body withholds the results of others",
+    file: "src/engine/finish/finishes.ts",
+    why: "Their leases would run out, and their steps be done again.",
+    find: "else if (this.#waiting.length === 1) this.#cancelTimer = host.after(longestMs, () => void this.#flush());",
+    replace: "",
+  },
+  {
+    name: "leases are not renewed",
+    file: "src/engine/claim/leases.ts",
+    why: "A body that takes longer than a lease is carried out beside itself.",
+    find: "    this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n",
+    replace: "",
+  },
+  {
+    name: "leases are renewed once",
+    file: "src/engine/claim/leases.ts",
+    why: "The same, for a body that takes longer than one and a half leases.",
+    find: "    this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n    try {",
+    replace: "    this.#cancelTimer = undefined;\n    try {",
+  },
+  {
+    name: "a lease is renewed when it is over",
+    file: "src/engine/claim/leases.ts",
+    why: "Somebody else may have claimed it by then.",
+    find: "this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2,",
+    replace: "this.#cancelTimer ??= this.#host.after(this.#leaseMs,",
+  },
+  {
+    name: "nobody is told that its lease is lost",
+    file: "src/engine/claim/leases.ts",
+    why: "A body would go on though nothing that it does is recorded.",
+    find: 'if (answer?.outcome === "superseded") this.#lose(lease);',
+    replace: 'if (answer?.outcome === "superseded") continue;',
+  },
+  {
+    name: "a lease that was passed on counts as lost",
+    file: "src/engine/claim/leases.ts",
+    why: "The next step's body would be aborted, because the renewal named the token of the last one.",
+    find: "if (lease.turn !== turn) continue;",
+    replace: "",
+  },
+  {
+    name: "a plan does not arm the run's timeout",
+    file: "src/engine/turn/plan.ts",
+    why: "Nothing would ring at a timeout.",
+    find: "return [...instants, dueForTimeout(timeoutAt, now, pace)];",
+    replace: "return instants;",
+  },
+  {
+    name: "a plan does not arm the next attempt",
+    file: "src/engine/turn/run-turn.ts",
+    why: "A long wait between two attempts has only its alarm.",
+    find: "wakeInstants: this.#withTimeout([now + inMs], now) });",
+    replace: "wakeInstants: this.#withTimeout([], now) });",
+  },
+  {
+    name: "a plan does not arm its waits",
+    file: "src/engine/turn/run-turn.ts",
+    why: "A sleep has only its alarm.",
+    find: "wakeInstants: this.#withTimeout(waits, this.#options.now()),",
+    replace: "wakeInstants: this.#withTimeout([], this.#options.now()),",
+  },
+  {
+    name: "a record may be older than the one ahead of it",
+    file: "src/engine/turn/plan.ts",
+    why: "What `step.now()` says would go back.",
+    find: "return Math.max(now, execution.now, lastRecordAt);",
+    replace: "return now;",
+  },
+  {
+    name: "two steps in one turn",
+    file: "src/engine/turn/run-turn.ts",
+    why: "A process that dies over the second one would have the first one done again.",
+    find: "if (this.#isStepDone || (isAfterRecords(step) && this.#records.length > 0))",
+    replace: "if (isAfterRecords(step) && this.#records.length > 0)",
+  },
+  {
+    name: "a step is carried out beside losers that are still at work",
+    file: "src/engine/turn/inline-step.ts",
+    why: "Their results may come before its own: its record would be dropped.",
+    find: "return pending?.some(({ isReleased }) => isReleased) || hasBranches(loaded) ? undefined : sole;",
+    replace: "return sole;",
+  },
+  {
+    name: "the motion minute is the next whole one",
+    file: waking,
+    why: "The scheduler would look at runs whose turn was only just dispatched.",
+    find: "return Math.ceil(now / minuteMs + 1) * minuteMs;",
+    replace: "return Math.ceil(now / minuteMs) * minuteMs;",
+  },
+];
