@@ -5,7 +5,8 @@ import { layover } from "../cli/layover.ts";
 import { secret } from "../platform/a-worker.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { deploy } from "./a-deployment.ts";
-import { type AwsCloud, type CloudOptions, operator } from "./cloud.ts";
+import { operator } from "./authorize.ts";
+import type { AwsCloud, CloudOptions } from "./cloud.ts";
 
 const database = testDatabase();
 const timeout = 60_000;
