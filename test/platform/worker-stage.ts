@@ -101,3 +101,24 @@ export function linksBy(isolate: string, count: number): readonly string[] {
 export function completed(result: unknown): unknown {
   return expect.objectContaining({ status: "completed", result });
 }
+
+/** Has a run end and the cron trigger ring: this deployment is not new any more, and has said what it does without. */
+export async function settledIn(worker: AWorker): Promise<void> {
+  const runId = await worker.start("still");
+  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
+  expect(await worker.ring()).toBe("ok");
+  expect(worker.logged.splice(0)).toEqual([
+    expect.stringContaining("no `queue`: the Worker asks itself by requests"),
+    expect.stringContaining("no `alarm`: each cron trigger asks the database, which never sleeps"),
+    expect.stringContaining("serve's option `queue` finds nothing in env"),
+    expect.stringContaining("the webhook shop answers before, which needs the queue"),
+  ]);
+}
+
+/** Which deployment was the last one to look at everything. */
+export async function lastDeployment(database: TestDatabase): Promise<unknown> {
+  const { rows } = await database.pool.query(
+    "select id from layover.deployment where looked_at is not null order by looked_at desc limit 1",
+  );
+  return rows[0]?.id ?? null;
+}

@@ -1,10 +1,11 @@
+/** A Worker on workerd carries runs out: by its requests to itself, by its cron trigger, and for whoever may ask it. */
 import { Response } from "miniflare";
 import { expect, test } from "vitest";
 import { aSlowBody, type SlowBody, slowly } from "../http/a-slow-body.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { answered, refused } from "../postgres/neon-endpoint.ts";
+import { refused } from "../postgres/neon-endpoint.ts";
 import { type AWorker, authorized, bundled } from "./a-worker.ts";
-import { aStage, completed, linksBy, patiently } from "./worker-stage.ts";
+import { aStage, completed, linksBy, patiently, settledIn } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -14,19 +15,6 @@ const denied = { message: "permission denied", code: "42501", severity: "ERROR" 
 /** Where its callback is to be answered, as it has logged. */
 function callbackUrl({ logged }: AWorker): string {
   return /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(logged.join("\n"))?.[0] ?? "";
-}
-
-/** Has a run end and the cron trigger ring: this deployment is not new any more, and has said what it does without. */
-async function settledIn(worker: AWorker): Promise<void> {
-  const runId = await worker.start("still");
-  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
-  expect(await worker.ring()).toBe("ok");
-  expect(worker.logged.splice(0)).toEqual([
-    expect.stringContaining("no `queue`: the Worker asks itself by requests"),
-    expect.stringContaining("no `alarm`: each cron trigger asks the database, which never sleeps"),
-    expect.stringContaining("serve's option `queue` finds nothing in env"),
-    expect.stringContaining("the webhook shop answers before, which needs the queue"),
-  ]);
 }
 
 test.each([
@@ -109,117 +97,6 @@ test("a chain of requests to oneself ends at the twelfth, and the next cron trig
   expect(worker.logged).toEqual([]);
 });
 
-/** Which deployment was the last one to look at everything. */
-async function lastDeployment(): Promise<unknown> {
-  const { rows } = await database.pool.query(
-    "select id from layover.deployment where looked_at is not null order by looked_at desc limit 1",
-  );
-  return rows[0]?.id ?? null;
-}
-
-async function aBlockedRun(worker: AWorker): Promise<string> {
-  const runId = await stage.readyRun(worker);
-  const block = "update layover.run_state set blocked = 'by older code', due_at = null where run_id = $1";
-  await database.pool.query(block, [runId]);
-  return runId;
-}
-
-test("a new deployment has blocked runs tried again, once; an isolate that is new has not", async () => {
-  const worker = await stage.begin({ env: { DEPLOYMENT: "one" } });
-  await settledIn(worker);
-  expect(await lastDeployment()).toBe("one");
-  const runId = await aBlockedRun(worker);
-  await worker.restart();
-  stage.statements();
-  expect(await worker.ring()).toBe("ok");
-  expect(stage.statements()).toEqual(["read_clock", "list_due", "prune_runs"]);
-  await worker.restart({ DEPLOYMENT: "two" });
-  expect(await worker.ring()).toBe("ok");
-  expect(await worker.run(runId)).toMatchObject({ status: "completed" });
-  expect(await lastDeployment()).toBe("two");
-  stage.statements();
-  expect(await worker.ring()).toBe("ok");
-  expect(stage.statements()).toEqual(["list_due", "prune_runs"]);
-});
-
-test("a deployment is new as long as what its first cron trigger has begun is not done", async () => {
-  const worker = await stage.begin({ env: { DEPLOYMENT: "one" } });
-  await settledIn(worker);
-  const first = await aBlockedRun(worker);
-  await worker.restart({ DEPLOYMENT: "two" });
-  const held = stage.world.hold("link-1");
-  const rung = worker.ring().catch(() => "lost");
-  await held.arrived;
-  worker.kill();
-  await rung;
-  expect(await lastDeployment()).toBe("one");
-  await worker.restart({ DEPLOYMENT: "two" });
-  const second = await aBlockedRun(worker);
-  expect(await worker.ring()).toBe("ok");
-  expect(await worker.run(first)).toMatchObject({ status: "running" });
-  expect(await worker.run(second)).toMatchObject({ status: "completed" });
-  expect(await lastDeployment()).toBe("two");
-});
-
-test.each<[string, () => Promise<Response>]>([
-  ["is refused", async () => new Response("no", { status: 503 })],
-  ["is too large for who receives it", async () => new Response("no", { status: 413 })],
-  ["breaks off", () => Promise.reject(new Error("lost"))],
-])("a deployment is new as long as a request of its first cron trigger %s", async (_, fail) => {
-  let isFailing = false;
-  const worker = await stage.begin({
-    self: null,
-    env: { DEPLOYMENT: "one" },
-    async outboundService({ url, method, headers, body: sent }) {
-      if (isFailing && url.endsWith("/internal/turns")) return await fail();
-      const body = sent === null ? null : await new Response(sent).text();
-      const answer = await fetch(url, { method, headers: Object.fromEntries(headers), body });
-      return new Response(answer.status === 204 ? null : await answer.text(), { status: answer.status });
-    },
-  });
-  await settledIn(worker);
-  const runId = await aBlockedRun(worker);
-  await worker.restart({ DEPLOYMENT: "two" });
-  isFailing = true;
-  expect(await worker.ring()).toBe("ok");
-  expect(worker.logged).toHaveLength(1);
-  expect(await lastDeployment()).toBe("one");
-  isFailing = false;
-  expect(await worker.ring()).toBe("ok");
-  expect(await worker.run(runId)).toMatchObject({ status: "completed" });
-  expect(await lastDeployment()).toBe("two");
-});
-
-test("a deployment is new as long as what its first cron trigger has dispatched could not be claimed", async () => {
-  const worker = await stage.begin({ env: { DEPLOYMENT: "one" } });
-  await settledIn(worker);
-  const runId = await aBlockedRun(worker);
-  await worker.restart({ DEPLOYMENT: "two" });
-  stage.statements();
-  stage.endpoint.next(answered, answered, answered, answered, answered, refused(400, JSON.stringify(denied)));
-  expect(await worker.ring()).toBe("ok");
-  expect(stage.statements()).toEqual(["read_clock", "list_due", "note_deployment", "move_due", "prune_runs"]); // and a claim, unread
-  expect(await lastDeployment()).toBe("one");
-  expect(await worker.ring()).toBe("ok");
-  expect(await worker.run(runId)).toMatchObject({ status: "completed" });
-  expect(await lastDeployment()).toBe("two");
-});
-
-test("a deployment without an id is known by a digest of its handlers", async () => {
-  const worker = await stage.begin();
-  await settledIn(worker);
-  expect(await lastDeployment()).toMatch(/^[0-9a-f]{16}$/);
-});
-
-test("a new deployment looks at what is ready, whenever it is due", async () => {
-  await database.turnClock();
-  const worker = await stage.begin({}, { invocation: { maxSteps: 1 } });
-  const runId = await worker.start("chain", { world: stage.world.url, steps: 13 });
-  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toMatchObject({ records: 12 });
-  expect(await worker.ring()).toBe("ok");
-  expect(await worker.run(runId)).toMatchObject({ status: "completed" });
-});
-
 test("a cold isolate asks for the time once; from then on a turn is two statements", async () => {
   const worker = await stage.begin();
   const oneStep = async () => {
@@ -234,62 +111,6 @@ test("a cold isolate asks for the time once; from then on a turn is two statemen
   await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
   const sent = stage.statements().filter((name) => name !== "get_run");
   expect(sent).toEqual(["read_clock", "start_run", "claim_turns", ...Array.from({ length: 10 }, () => "finish_turns")]);
-});
-
-test("steps that are ready together share a request", async () => {
-  const worker = await stage.begin();
-  const runId = await worker.start("fan", { world: stage.world.url, steps: 10 });
-  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
-  expect(stage.statements().filter((name) => name === "claim_turns")).toHaveLength(3); // it asks, they run, it ends
-});
-
-test("a cron trigger that finds hundreds of runs has them all carried out by thirty requests", async () => {
-  const clock = await database.turnClock();
-  const worker = await stage.begin();
-  await database.pool.query(`select layover.start_run(json_build_object('namespace', 'default', 'workflow', 'still',
-    'version', 1)::jsonb) from generate_series(1, 700)`);
-  await clock.advance(120_000);
-  stage.statements();
-  expect(await worker.ring()).toBe("ok");
-  expect(stage.statements().filter((name) => name === "claim_turns")).toHaveLength(30);
-  const { rowCount } = await database.pool.query("select from layover.run_state where status = 'completed'");
-  expect(rowCount).toBe(700);
-});
-
-test("where runs are more than may be carried at a time, each goes one request far, and the next cron trigger goes on", async () => {
-  const clock = await database.turnClock();
-  const worker = await stage.begin({}, { invocation: { maxSteps: 1 } });
-  const runIds = await Promise.all(Array.from({ length: 41 }, () => stage.readyRun(worker, 2)));
-  expect(await worker.ring()).toBe("ok");
-  const records = async () => {
-    const { rows } = await database.pool.query("select run_id, last_position from layover.run_state");
-    return rows.map(({ last_position }) => last_position);
-  };
-  expect(await records()).toEqual(runIds.map(() => 1));
-  await clock.advance(120_000);
-  expect(await worker.ring()).toBe("ok");
-  expect(await records()).toEqual(runIds.map(() => 2));
-});
-
-test("of hundreds of runs that lost lease after lease each cron trigger has ten tried, each alone, and counts no other", async () => {
-  const clock = await database.turnClock();
-  const worker = await stage.begin();
-  await database.pool.query(`select layover.start_run(json_build_object('namespace', 'default', 'workflow', 'still',
-    'version', 1)::jsonb) from generate_series(1, 200)`);
-  await database.pool.query(`update layover.run_state set status = 'running', token = gen_random_uuid(),
-    leased_until = layover.now(), lost = 4`);
-  await clock.advance(120_000);
-  stage.statements();
-  expect(await worker.ring()).toBe("ok");
-  expect(stage.statements().filter((name) => name === "claim_turns")).toHaveLength(10);
-  const left = async () => {
-    const query = "select from layover.run_state where status = 'running' and dispatches = 0";
-    return (await database.pool.query(query)).rowCount;
-  };
-  expect(await left()).toBe(190);
-  expect(await lastDeployment()).toBeNull(); // it has not looked at all of them
-  expect(await worker.ring()).toBe("ok");
-  expect(await left()).toBe(180);
 });
 
 test("a session of the user's own stands in for an API key, and keys count beside it", async () => {

@@ -1,6 +1,6 @@
 /** The diagnosis that the doctor asks for, and runs that are given what it looks at. */
 import { makeCalls } from "../../src/postgres/calls.ts";
-import type { Run } from "../races/runs.ts";
+import { aStart, Run } from "../races/runs.ts";
 import { type Stage, stageOn } from "../races/stage.ts";
 import type { SuiteDatabase } from "./database.ts";
 
@@ -11,6 +11,8 @@ interface Diagnosing {
   readonly diagnose: (namespace?: string) => Promise<Diagnosis>;
   /** Changes the row of a run by these assignments of SQL. */
   readonly set: (run: Run, assignments: string) => Promise<unknown>;
+  /** Starts a run of this workflow. */
+  readonly aRunOf: (workflow: string, version?: number) => Promise<Run>;
 }
 
 export function diagnosing(database: SuiteDatabase): Diagnosing {
@@ -21,5 +23,10 @@ export function diagnosing(database: SuiteDatabase): Diagnosing {
       await makeCalls({ query: database.query, namespace, alarm: async () => {} }).diagnose(),
     set: (run, assignments) =>
       stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]),
+    aRunOf: async (workflow: string, version = 1) => {
+      const start = { ...aStart(), workflow, version };
+      await stage.onlooker.call("start_run", start);
+      return new Run(stage, start.runId);
+    },
   };
 }

@@ -1,38 +1,13 @@
-import { readdirSync, writeFileSync } from "node:fs";
+/** migrate brings a database up: once, in order, file by file, and beside what is there already. */
 import { PGlite } from "@electric-sql/pglite";
-import { Client, Pool, type PoolConfig } from "pg";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { checkSchema, migrate, migrationSql, SetupError, type Wait } from "../../src/postgres/migrate.ts";
+import { Client } from "pg";
+import { afterAll, describe, expect, test } from "vitest";
+import { migrate, type Wait } from "../../src/postgres/migrate.ts";
 import { pglite } from "../../src/postgres/pglite.ts";
-import { aFunction, aSchema, type SchemaParts } from "./a-schema.ts";
+import { aFunction, aSchema } from "./a-schema.ts";
 import { describeEachPostgres } from "./database.ts";
+import { aPool, failureOf, first, second } from "./migrating.ts";
 import { dumpSchema } from "./schema-dump.ts";
-
-const first: SchemaParts = {
-  migrations: { tables: "create table layover.run (id integer primary key);\n" },
-  functions: { greet: aFunction("greet", "hello") },
-};
-const second: SchemaParts = {
-  migrations: { ...first.migrations, more: "alter table layover.run add column name text;" },
-  functions: { greet: aFunction("greet", "good day"), part: aFunction("part", "bye") },
-  version: "1.1.0",
-};
-
-/** A pool whose database may be dropped before Postgres has heard that the pool ended. */
-function aPool(config: PoolConfig): Pool {
-  const pool = new Pool(config);
-  pool.on("error", () => {});
-  return pool;
-}
-
-async function failureOf(work: Promise<unknown>): Promise<SetupError> {
-  const failure: unknown = await work.then(
-    (answer) => new Error(`It did not fail, but answered ${JSON.stringify(answer)}.`),
-    (error: unknown) => error,
-  );
-  if (failure instanceof SetupError) return failure;
-  throw failure;
-}
 
 describeEachPostgres(
   "migrate",
@@ -189,29 +164,6 @@ describeEachPostgres(
       });
     });
 
-    test("refuses a database that newer code migrated in a breaking way", async () => {
-      const migrations = { ...first.migrations, narrow: "--! breaking\nalter table layover.run rename id to key;" };
-      await migrate(database.pool, aSchema({ ...second, migrations }));
-      const failed = await failureOf(migrate(database.pool, aSchema(first)));
-      expect(failed).toMatchObject({
-        code: "newer_database",
-        message:
-          "This database has the migration 0002_narrow, after which layover 1.0.0 does not work. " +
-          "Deploy the newer code that brought it; a database never goes back.",
-      });
-    });
-
-    test("refuses a migration that was edited after it was applied, but not one with other line ends", async () => {
-      await migrate(database.pool, aSchema(first));
-      const sql = first.migrations?.["tables"] ?? "";
-      const windows = { tables: sql.replaceAll("\n", "\r\n") };
-      expect(await migrate(database.pool, aSchema({ ...first, migrations: windows }))).toMatchObject({ applied: [] });
-      const edited = { tables: sql.replace("integer", "bigint") };
-      const failed = await failureOf(migrate(database.pool, aSchema({ ...first, migrations: edited })));
-      expect(failed.code).toBe("edited_migration");
-      expect(failed.message).toContain("0001_tables is not the one that this database was given");
-    });
-
     test("leaves everything else in the database alone, whatever it is called", async () => {
       await database.pool.query(`
         create table public.run (mine integer); create table public.migration (mine integer);
@@ -233,138 +185,12 @@ describeEachPostgres(
       expect(failed.message).toContain('relation "forgotten" does not exist');
     });
 
-    test("refuses a schema of that name which somebody else made, unless it is empty", async () => {
-      await database.pool.query("create schema layover");
-      expect((await migrate(database.pool, aSchema(first))).applied).toEqual(["0001_tables"]);
-      await database.pool.query("drop schema layover cascade; create schema layover create table cities (id integer)");
-      const failed = await failureOf(migrate(database.pool, aSchema(first)));
-      expect(failed.code).toBe("schema_taken");
-      expect(failed.message).toContain('has a schema "layover" that layover did not make');
-    });
-
     test("works through a client as well as through a pool", async () => {
       const client = new Client(database.url);
       await client.connect();
       expect((await migrate(client, aSchema(first))).applied).toEqual(["0001_tables"]);
       expect((await client.query("select layover.greet()")).rows).toEqual([{ greet: "hello" }]);
       await client.end();
-    });
-
-    describe("by a role that may not", () => {
-      const made: { readonly name: string; readonly pool: Pool }[] = [];
-
-      async function aRole(name: string, grants: string): Promise<Pool> {
-        await database.pool.query(`create role ${name} login password 'x'; ${grants}`);
-        const url = new URL(database.url);
-        url.username = name;
-        url.password = "x";
-        const pool = aPool({ connectionString: url.href, max: 1 });
-        made.push({ name, pool });
-        return pool;
-      }
-
-      afterEach(async () => {
-        for (const { name, pool } of made.splice(0)) {
-          await pool.end();
-          await database.pool.query(`drop owned by ${name} cascade; drop role ${name}`);
-        }
-      });
-
-      test("create a schema, says whom to ask for what", async () => {
-        const failed = await failureOf(migrate(await aRole("clerk", ""), aSchema(first)));
-        expect(failed).toMatchObject({ code: "permission_denied" });
-        expect(failed.message).toMatch(
-          /^"clerk" may not create a schema in the database "layover_test_\w+"\. Run migrate as the database's owner, or have the owner run: create schema layover authorization "clerk";$/,
-        );
-      });
-
-      test("create a schema, works where the owner did as it was told", async () => {
-        const pool = await aRole("clerk2", "create schema layover authorization clerk2");
-        expect((await migrate(pool, aSchema(first))).applied).toEqual(["0001_tables"]);
-      });
-
-      test("create tables in it, says who may", async () => {
-        const pool = await aRole("clerk3", "create schema layover");
-        const failed = await failureOf(migrate(pool, aSchema(first)));
-        expect(failed.code).toBe("permission_denied");
-        expect(failed.message).toBe(
-          `"clerk3" may not create tables in "postgres"'s schema "layover". Run migrate as "postgres".`,
-        );
-      });
-
-      test("change the tables, says who made them", async () => {
-        await migrate(database.pool, aSchema(first));
-        const pool = await aRole(
-          "clerk4",
-          "grant create, usage on schema layover to clerk4; grant all on all tables in schema layover to clerk4",
-        );
-        const failed = await failureOf(migrate(pool, aSchema(second)));
-        expect(failed).toMatchObject({
-          code: "permission_denied",
-          message:
-            '"clerk4" may not run migrations/0002_more.sql: must be owner of table run. ' +
-            'Run migrate as the role that did so first: "postgres".',
-        });
-      });
-    });
-
-    describe("as a script for people who run SQL by hand", () => {
-      test("does the same, and no harm when run again", async () => {
-        const source = aSchema(second);
-        await database.pool.query(migrationSql(source));
-        await database.pool.query(migrationSql(source));
-        expect(await migrate(database.pool, source)).toEqual({ applied: [], functions: 0 });
-        expect(await checkSchema(database.query, source)).toMatchObject({ isUsable: true });
-        expect(await ask("select layover.greet()")).toBe("good day");
-      });
-
-      test("applies only what is new", async () => {
-        await database.pool.query(migrationSql(aSchema(first)));
-        await database.query("insert into layover.run values (1)");
-        await database.pool.query(migrationSql(aSchema(second)));
-        expect(await ask("select count(*)::int from layover.run where name is null")).toBe(1);
-      });
-
-      test("stops before it puts older functions over newer ones", async () => {
-        await migrate(database.pool, aSchema(second));
-        await expect(database.pool.query(migrationSql(aSchema(first)))).rejects.toThrow("migrated by newer code");
-        expect(await ask("select layover.greet()")).toBe("good day");
-      });
-    });
-
-    describe("checkSchema", () => {
-      const problems = async (parts: SchemaParts) => (await checkSchema(database.query, aSchema(parts))).problems;
-
-      test("names what an empty database lacks", async () => {
-        expect(await checkSchema(database.query, aSchema(second))).toEqual({
-          isUsable: false,
-          missing: ["0001_tables", "0002_more"],
-          problems: ["The database lacks 0001_tables, 0002_more: run migrate."],
-        });
-      });
-
-      test("finds nothing wrong after migrate, nor with a database that is ahead without breaking", async () => {
-        await migrate(database.pool, aSchema(second));
-        expect(await checkSchema(database.query, aSchema(second))).toEqual({
-          isUsable: true,
-          missing: [],
-          problems: [],
-        });
-        expect(await problems(first)).toEqual([]);
-      });
-
-      test("finds other functions, an edited migration and a breaking one", async () => {
-        const migrations = { ...second.migrations, narrow: "--! breaking\nselect 1;" };
-        await migrate(database.pool, aSchema({ ...second, migrations }));
-        const functions = { greet: aFunction("greet", "hi") };
-        expect(await problems({ ...second, migrations, functions })).toEqual([
-          "The database has other functions than this code: run migrate.",
-        ]);
-        expect(await problems({ ...second, migrations: { tables: "select 1;", more: "", narrow: "" } })).toHaveLength(
-          3,
-        );
-        expect(await problems(second)).toEqual([expect.stringContaining("after which layover 1.1.0 does not work")]);
-      });
     });
   },
   { perTest: true, isEmpty: true },
@@ -385,33 +211,5 @@ describe("migrate on PGlite", async () => {
     expect(await pglite(database)("select to_regclass('layover.half') as half, layover.greet()")).toEqual([
       { half: null, greet: "hello" },
     ]);
-  });
-});
-
-describe("the folders of SQL", () => {
-  const nowhere = new Pool();
-  afterAll(async () => await nowhere.end());
-
-  test("without migrations are refused before the database is asked", async () => {
-    const failed = await failureOf(migrate(nowhere, { folder: new URL("file:///no/such/folder/") }));
-    expect(failed.code).toBe("bad_migrations");
-    expect(failed.message).toContain("layover's SQL is not at /no/such/folder/functions/");
-  });
-
-  test.each(["0002_two", "two"])("with a gap or without a number (%s) are refused", async (name) => {
-    const source = aSchema({ migrations: { one: "select 1;" } });
-    writeFileSync(new URL(`migrations/${name}x.sql`, source.folder), "");
-    writeFileSync(new URL(`migrations/${name}.sql`, source.folder), "");
-    expect((await failureOf(migrate(nowhere, source))).message).toContain("stands where number");
-  });
-
-  test("of this package are found beside the code", () => {
-    const sql = migrationSql();
-    for (const kind of ["migrations", "functions"]) {
-      const files = readdirSync(new URL(`../../src/postgres/${kind}/`, import.meta.url));
-      expect(files.length).toBeGreaterThan(0);
-    }
-    expect(sql).toContain("create table layover.run ");
-    expect(sql).toContain("function layover.now()");
   });
 });

@@ -1,4 +1,6 @@
+/** Values of every kind that can be stored, at random and by hand, and what is compared of them. */
 import fc from "fast-check";
+import { decode, encode } from "../../../src/core/codec/codec.ts";
 
 /**
  * What can be told about a value, as nested lists of texts: two values with equal shapes are the same to
@@ -20,6 +22,10 @@ export function shapeOf(value: unknown): unknown {
     hidden.push(`hidden ${key}`, shapeOf(Reflect.get(value, key)));
   }
   return [prototype, hidden, ...Object.entries(value).map(([key, member]) => [key, shapeOf(member)])];
+}
+
+export function roundTrip(value: unknown): unknown {
+  return decode(encode(value));
 }
 
 const text = fc.oneof(
