@@ -1,4 +1,4 @@
-/** The verbs of schedules, by the client. What they start, and when, is tested in test/engine/schedules.test.ts. */
+/** The verbs of schedules, by the client. What they start, and when, is tested in test/engine/schedules*.test.ts. */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";

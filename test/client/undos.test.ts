@@ -1,4 +1,4 @@
-/** A run that is undone, as people see it and what they may do to it. How it is undone: test/engine/undos.test.ts. */
+/** A run that is undone, as people see it and what they may do to it. How it is undone: test/engine/undos*.test.ts. */
 import { describe, expect, it } from "vitest";
 import { encode } from "../../src/core/codec/codec.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
