@@ -3,7 +3,6 @@
  * told to. So a test plays the same story each time, however fast the machine is.
  */
 import { Client } from "../client/over-postgres/client.ts";
-import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
 import type { Schedule } from "../core/contract/schedule.ts";
 import type { Query } from "../core/ports.ts";
@@ -14,6 +13,7 @@ import { makeCalls } from "../postgres/calls.ts";
 import { openTestDatabase, type TestDatabase } from "./database.ts";
 import { Determinism } from "./determinism.ts";
 import { engineFailed, neverEnds, TestKitError } from "./kit-error.ts";
+import { MadeCallbacks } from "./made-callbacks.ts";
 import { inUsualWorld } from "./other-worlds.ts";
 import { Process } from "./process.ts";
 import { type OnMissingStub, StubUse } from "./stub-use.ts";
@@ -55,8 +55,7 @@ let warm: Promise<void> | undefined;
 export class Stage {
   readonly workflows: readonly Workflow[];
   readonly logs: LogEntry[] = [];
-  /** Every callback that a handler has made, by its token. */
-  readonly callbacks = new Map<string, CallbackRef>();
+  readonly callbacks = new MadeCallbacks();
   /** Milliseconds since the epoch. */
   now: number;
   /** A client for code outside of any process. It outlives all of them. */
@@ -97,7 +96,7 @@ export class Stage {
     const run = await stage.ask((client) => client.start(warmUp));
     await stage.play();
     await run.signal("signal", undefined);
-    for (const token of stage.callbacks.keys())
+    for (const token of stage.callbacks.tokens())
       await stage.ask((client) => client.resolveCallback(token, undefined, { contract: warmUp }));
     await stage.advance(2 * 3_600_000);
     await Promise.all([run.get(), run.history()]);
@@ -222,7 +221,7 @@ export class Stage {
       random: () => 0.5,
       sealCallback: (ref) => {
         const sealed = seal(ref);
-        this.callbacks.set(sealed.token, ref);
+        this.callbacks.note(sealed.token, ref);
         return sealed;
       },
       openCallback: callbackOpener({ secrets, namespace }),

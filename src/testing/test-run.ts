@@ -132,8 +132,8 @@ export class TestRun<C extends Contract> {
     name: Name,
     { path }: { readonly path?: string } = {},
   ): TestCallback<C, Name> {
-    const tokens = [...this.#stage.callbacks].flatMap(([token, ref]) =>
-      ref.runId === this.runId && ref.name === name && (path === undefined || ref.path === path) ? [token] : [],
+    const tokens = this.#stage.callbacks.tokens(
+      (ref) => ref.runId === this.runId && ref.name === name && (path === undefined || ref.path === path),
     );
     const token = tokens.find((candidate) => !this.#answered.has(candidate)) ?? tokens.at(-1);
     if (token === undefined) {

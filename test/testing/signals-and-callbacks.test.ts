@@ -63,6 +63,27 @@ describe("callbacks", () => {
     expect(await run.result()).toEqual([true, false, false]);
   });
 
+  it("are answered where the run waits for them, also after a restart and in a fork", async () => {
+    const { run } = await aRunOf(async (step) => {
+      const ask = async () => (await step.waitForCallback("approval", () => {})).ok;
+      const answers = [await ask(), await ask()];
+      return await step.run("end", () => answers);
+    });
+    const answer = async (of: typeof run, ok: boolean) => {
+      await of.untilWaiting("approval");
+      await of.callback("approval").resolve({ ok });
+    };
+    await answer(run, true);
+    await run.untilWaiting("approval");
+    await run.pause();
+    await run.restart();
+    for (const ok of [false, true]) await answer(run, ok);
+    expect(await run.result()).toEqual([false, true]);
+    const fork = await run.fork({ from: "approval" });
+    for (const ok of [true, false]) await answer(fork, ok);
+    expect(await fork.result()).toEqual([true, false]);
+  });
+
   it("that were not made yet are missed", async () => {
     const { run } = await aRunOf(async (step) => step.waitForCallback("approval", () => {}));
     expect(() => run.callback("approval")).toThrow(/no callback "approval" yet.*untilWaiting/);
