@@ -18,7 +18,7 @@ import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
 import { Failing, type Failure } from "./failing.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, isOf, settle } from "./history.ts";
-import { Occurrences } from "./occurrences.ts";
+import { occurrences } from "./occurrences.ts";
 import { OnceSteps } from "./once-steps.ts";
 import type { Segments } from "./segments.ts";
 import { type Ending, readEnding, Undos } from "./undos.ts";
@@ -48,7 +48,7 @@ export class Execution {
   /** What the verbs of `step` gave to the handler. */
   readonly handedOut = new HandedOut();
   readonly bodies = new CalledBodies();
-  readonly occurrences = new Occurrences();
+  readonly nextOccurrence = occurrences();
   readonly copied: Copied;
   readonly #atRest: () => Promise<void>;
   readonly #pending = new Map<string, Demand>();

@@ -1,11 +1,9 @@
-/** Counts what is named alike within a run: 1, 2, 3 … */
-export class Occurrences {
-  readonly #counts = new Map<string, number>();
-
-  /** Answers the number of the next one of this name. */
-  next(key: string): number {
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.set(key, count);
+/** Makes what counts the things that are named alike within a run: each call answers the next number of a name, from 1. */
+export function occurrences(): (name: string) => number {
+  const counts = new Map<string, number>();
+  return (name) => {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
     return count;
-  }
+  };
 }

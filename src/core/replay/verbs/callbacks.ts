@@ -34,13 +34,12 @@ export async function waitForCallback(
   const timeoutMs = options.timeout === undefined ? undefined : toMilliseconds(options.timeout, { field: "timeout" });
   const question = { ...(title !== undefined && { title }), ...(text !== undefined && { text }) };
   const at = scope.place(name);
-  const { path, occurrence } = at;
   const { execution } = scope;
   const make = () => callbackAt(scope, name, at, question, timeoutMs);
   const callback = make();
   const prefix = `${scope.region(name)}/`;
   const tell = ({ url, token }: Callback<unknown>) => {
-    const announces = { path, occurrence, epoch: scope.options.callbackEpoch() };
+    const announces = { path: at.path, occurrence: at.occurrence, epoch: scope.options.callbackEpoch() };
     const body = async (context: StepContext) => {
       await announce({ ...context, url, token });
     };

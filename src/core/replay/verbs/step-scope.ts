@@ -85,7 +85,7 @@ export class StepScope {
   /** Takes the next place of this name. `key`: the part of the path that a key makes. */
   place(name: string, key = ""): DemandPlace {
     const path = this.pathOf(name, key);
-    const occurrence = this.execution.occurrences.next(path);
+    const occurrence = this.execution.nextOccurrence(path);
     if (key !== "" && occurrence > 1) throw duplicateKey(path);
     const { map, isShielded } = this;
     return { path, occurrence, map, isShielded };
@@ -94,7 +94,7 @@ export class StepScope {
   /** Takes a path below which names may stand. A second one of the same name is another path. */
   region(name: string): string {
     const path = this.pathOf(name);
-    const occurrence = this.execution.occurrences.next(`${path}/`);
+    const occurrence = this.execution.nextOccurrence(`${path}/`);
     return occurrence === 1 ? path : `${path}#${occurrence}`;
   }
 
@@ -109,7 +109,7 @@ export class StepScope {
   /** Draws the next bytes of this scope: the same ones in each replay. `what`: the kind of value they are for. */
   draw(what: string): Uint8Array {
     const key = `${this.prefix}/${what}`;
-    return this.options.seed(`${key}/${this.execution.occurrences.next(key)}`);
+    return this.options.seed(`${key}/${this.execution.nextOccurrence(key)}`);
   }
 }
 
