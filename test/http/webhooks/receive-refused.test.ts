@@ -118,6 +118,9 @@ describe("a delivery that is not carried out", () => {
     await carryOut(app.calls, { ...run, workflow: "order" }, { completed: null });
     expect(await app.deliver("d1", { type: "moved", order: "o1" })).toMatchObject({ body: { outcome: "refused" } });
     expect((await shown(app, "d1"))["reason"]).toContain('takes no signal "address": it is over');
+    await app.client.restart(run.runId);
+    const played = await app.request("/v1/webhooks/shop/deliveries/d1/replay", json({}));
+    expect(played).toEqual({ status: 200, body: { outcome: "done" } });
   });
 
   test("while the database cannot be reached is an error to its sender", async () => {
