@@ -17,9 +17,15 @@ type Handle = Parameters<typeof order.handler>[0];
 type Step = Parameters<Handle>[0]["step"];
 
 /** `tokens`: each token that was told, by what told it. */
-async function worldOf(handle: (step: Step, tokens: { push(token: string): void }) => Promise<unknown>) {
+async function worldOf(
+  handle: (step: Step, tokens: { push(token: string): void }) => Promise<unknown>,
+  options: { readonly claimBytes?: number } = {},
+) {
   const tokens: string[] = [];
-  const world = await World.begin(database, { workflows: [order.handler(({ step }) => handle(step, tokens))] });
+  const world = await World.begin(database, {
+    ...options,
+    workflows: [order.handler(({ step }) => handle(step, tokens))],
+  });
   const answer = (value: string, token = tokens.at(-1) ?? "") =>
     world.ask((client) => client.resolveCallback(token, value, { contract: order }));
   const fork = ({ runId }: { readonly runId: string }, from: string) =>
@@ -63,6 +69,30 @@ test("one whose answer is copied is not announced again, though one of its name 
   await world.pass("2 days");
   expect(await world.run(forked)).toMatchObject({ status: "completed", result: ["yes", null] });
   expect(tokens).toHaveLength(1);
+});
+
+test("a history of many pages tells which answers are copied, though they come many pages after their announcements", async () => {
+  const one = async (step: Step, told: { push(token: string): void }) => {
+    const approvals = ["first", "second"].map((name) =>
+      step.scope(name, ({ step }) => step.waitForCallback("approval", ({ token }) => void told.push(token))),
+    );
+    for (let nr = 0; nr < 6; nr += 1) await step.run("part", () => "x".repeat(500));
+    const first = await approvals[0];
+    for (let nr = 0; nr < 6; nr += 1) await step.run("more", () => "x".repeat(500));
+    return [first, await approvals[1]];
+  };
+  const { tokens, world, answer, fork } = await worldOf(one, { claimBytes: 600 });
+  const run = await world.start(order);
+  await world.pass("1 minute");
+  await answer("one", tokens[0]);
+  await world.pass("1 minute");
+  await answer("two", tokens[1]);
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: ["one", "two"] });
+  const forked = await fork(run, "second/approval");
+  await world.pass("1 minute");
+  expect(tokens).toHaveLength(3);
+  await answer("three");
+  expect(await world.run(forked)).toMatchObject({ status: "completed", result: ["one", "three"] });
 });
 
 test("one that had lost a race is not announced again", async () => {

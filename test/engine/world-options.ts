@@ -30,6 +30,7 @@ export interface WorldOptions
       | "leaseMs"
       | "keepMs"
       | "keepFailedMs"
+      | "claimBytes"
       | "telemetry"
     >
   > {

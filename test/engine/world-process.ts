@@ -21,7 +21,7 @@ export interface ProcessStage {
 export function makeProcess(options: WorldOptions, index: number, stage: ProcessStage): Process {
   const { workflows, schedules, deployment, keys } = options.beside?.[index - 1] ?? options;
   const { hasNoAddress, timeOfDay, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = options;
-  const { telemetry, values } = options;
+  const { claimBytes, telemetry, values } = options;
   const { database, namespace, platform, chance, notes, time } = stage;
   const query = wrapped(database.query, { keys, values });
   return new Process({
@@ -36,6 +36,7 @@ export function makeProcess(options: WorldOptions, index: number, stage: Process
     leaseMs,
     keepMs,
     keepFailedMs,
+    claimBytes,
     telemetry,
     namespace,
     query: Object.assign((...call: Parameters<typeof query>) => query(...call), {
