@@ -9,13 +9,13 @@ export interface FunctionOptions {
   readonly code: string;
   /** Variables of all functions, beside those of the template. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** As for an environment. */
+  /** The arguments of Node that begin an environment. Default: bootstrap.mjs. */
   readonly runtime?: readonly string[];
 }
 
 interface CloudFunctionsOptions extends FunctionOptions {
   readonly template: Resolved;
-  /** Where the services of AWS are. */
+  /** The URL of the services of AWS. */
   readonly endpoint: string;
   readonly clock: WallClock;
 }
@@ -30,7 +30,7 @@ export class CloudFunctions {
   readonly invoked: Invoked[] = [];
   /** How many invocations have not ended yet. What one has done may be seen before it ends. */
   atWork = 0;
-  /** What functions wrote. */
+  /** The lines that functions have written. */
   readonly output: string[] = [];
   readonly #options: CloudFunctionsOptions;
   #functions: ReadonlyMap<string, FunctionSettings>;

@@ -88,7 +88,7 @@ export class AwsCloud {
     this.#site = functionUrl((event) => this.invoke("http", event));
   }
 
-  // What functions and the queue tell, as cloud-functions.ts and cloud-queue.ts have it.
+  // The state of the functions and of the queue: cloud-functions.ts and cloud-queue.ts explain each.
 
   get invoked(): Invoked[] {
     return this.#functions.invoked;
@@ -106,7 +106,7 @@ export class AwsCloud {
     return this.#queue.deadLetters;
   }
 
-  // What is done to functions, as cloud-functions.ts has it.
+  // The operations on functions: cloud-functions.ts explains each.
 
   update(variables: Readonly<Record<string, string>>): void {
     this.#functions.update(variables);

@@ -1,4 +1,4 @@
-/** What happens after a while, on a clock that may be somebody else's, unless everything is closed before. */
+/** Acts that are carried out after a while, on a clock that may be somebody else's, unless everything is closed before. */
 import type { WallClock } from "../../src/core/ports.ts";
 
 /** The longest time that a timer of Node's can wait. */

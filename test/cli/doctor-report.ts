@@ -12,7 +12,7 @@ export async function doctor(env: Readonly<Record<string, string>>, ...args: rea
   return await layover(["doctor", ...args], { env });
 }
 
-/** What it says of each thing. */
+/** Answers the lines of its report, by the thing that each is about. */
 export async function report(
   env: Readonly<Record<string, string>>,
   ...args: readonly string[]
