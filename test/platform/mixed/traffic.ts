@@ -193,8 +193,11 @@ export class Traffic {
     return [...this.#begun.values()].some((host) => host.isAtWork());
   }
 
+  /** How many runs are carried out. Of a host that was killed, that is so until its lease is over. */
   async #leases(): Promise<number> {
-    const { rowCount } = await this.#pool.query("select from layover.run_state where status = 'running'");
+    const { rowCount } = await this.#pool.query(
+      "select from layover.run_state where status = 'running' and leased_until > layover.now()",
+    );
     return rowCount ?? 0;
   }
 

@@ -55,8 +55,11 @@ export async function beginWorker(mortal: Mortal): Promise<OneHost> {
       await canary.ring(); // it notes itself by its first tick
     },
     async release(build) {
-      for (const each of [worker, canary]) await each?.replace(await scriptOf(build));
-      await turn();
+      for (const each of canary === undefined ? [worker] : [worker, canary]) {
+        await fetch(`${each.url}/drain`, { method: "POST" });
+        await each.replace(await scriptOf(build));
+        await turn();
+      }
     },
     isAtWork: () => false,
     output: () => [...worker.logged, ...(canary?.logged ?? [])].join("\n"),

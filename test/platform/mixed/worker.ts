@@ -1,7 +1,8 @@
 /** The Worker beside two other hosts on one database. */
 import { type AlarmNamespace, type QueueProducer, serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
-import { turning } from "../workers/turning.ts";
+import { LayoverAlarm as Turned, turning } from "../workers/turning.ts";
+import { drainable, draining } from "./draining.ts";
 import { tellFetches, tellingAt } from "./told-requests.ts";
 import { type Build, workflowsOf } from "./workflows.ts";
 
@@ -11,7 +12,11 @@ declare const settings: { readonly build?: Build; readonly fatesUrl: string; rea
 const tell = tellingAt(settings.fatesUrl);
 tellFetches(tell, [settings.fetchEndpoint]);
 
-export { LayoverAlarm } from "../workers/turning.ts";
+export class LayoverAlarm extends Turned {
+  override async alarm(): Promise<void> {
+    await drainable(() => super.alarm());
+  }
+}
 
 interface Env {
   readonly ALARM: AlarmNamespace;
@@ -21,15 +26,17 @@ interface Env {
   readonly QUEUE: QueueProducer;
 }
 
-export default turning(
-  serve<Env>({
-    workflows: workflowsOf("cloudflare", settings.build),
-    database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: settings.fetchEndpoint }),
-    publicUrl: (env) => env.PUBLIC_URL,
-    secrets: (env) => [env.LAYOVER_SECRET],
-    queue: ({ QUEUE }) => ({ sendBatch: (messages) => tell(() => QUEUE.sendBatch(messages)) }),
-    alarm: ({ ALARM }) => ({
-      getByName: (name) => ({ fetch: (...request) => tell(() => ALARM.getByName(name).fetch(...request)) }),
+export default draining(
+  turning(
+    serve<Env>({
+      workflows: workflowsOf("cloudflare", settings.build),
+      database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: settings.fetchEndpoint }),
+      publicUrl: (env) => env.PUBLIC_URL,
+      secrets: (env) => [env.LAYOVER_SECRET],
+      queue: ({ QUEUE }) => ({ sendBatch: (messages) => tell(() => QUEUE.sendBatch(messages)) }),
+      alarm: ({ ALARM }) => ({
+        getByName: (name) => ({ fetch: (...request) => tell(() => ALARM.getByName(name).fetch(...request)) }),
+      }),
     }),
-  }),
+  ),
 );
