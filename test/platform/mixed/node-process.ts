@@ -18,3 +18,4 @@ const server = await serve({
   publicUrl: `http://127.0.0.1:${env["PORT"]}`,
 });
 console.log(`listens on ${server.url}`);
+process.once("SIGTERM", () => void server.close().finally(() => process.exit()));

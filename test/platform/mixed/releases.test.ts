@@ -28,6 +28,7 @@ test.each(hosts)(
     await traffic.startMany(released, count / 4, 2);
     await traffic.pass();
 
+    await traffic.startMany(released, count / 4, 2); // these are at work when the release comes
     await traffic.release(released, "next");
     const releasedAt = traffic.now();
     await traffic.startMany(released, count / 2, 4, "next");
