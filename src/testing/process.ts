@@ -109,7 +109,7 @@ export class Process {
   /** Begins where another one has died. Nobody else uses this database, so whoever held a lease is dead. */
   async takeOver(): Promise<void> {
     await this.calls.voidLeases();
-    await this.#engine.tick({ isFirst: true, isExclusive: true });
+    await this.#engine.tick({ isFirst: true, isExclusive: true, looksAhead: true });
   }
 
   die(): void {

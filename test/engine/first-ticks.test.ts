@@ -2,7 +2,7 @@
 import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
-import type { Alarm, TurnRef } from "../../src/core/ports.ts";
+import type { Alarm, Dispatch } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { Deployment } from "../../src/engine/options.ts";
 import { Registry } from "../../src/engine/registry.ts";
@@ -10,6 +10,9 @@ import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const idle = workflow({ name: "idle", version: 1 }).handler(async () => {});
+const three = workflow({ name: "three", version: 1 }).handler(async ({ step }) => {
+  await Promise.all(["now", "soon", "later"].map((name) => step.run(name, () => name)));
+});
 
 describe("a deployment's first tick", () => {
   const database = testDatabase({ perTest: true });
@@ -20,12 +23,17 @@ describe("a deployment's first tick", () => {
     const alarm: Alarm = async (instants) => void armed.push(...instants.map(({ inMs }) => inMs));
     const calls = makeCalls({ query: database.query, namespace: "default", alarm, isBeat: true });
     const dispatched: string[] = [];
-    const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns.map(({ runId }) => runId));
+    const branches: { readonly path: string | undefined; readonly delayMs: number | undefined }[] = [];
+    const dispatch: Dispatch = async (turns, delayMs) => {
+      dispatched.push(...turns.map(({ runId }) => runId));
+      branches.push(...turns.map(({ branch }) => ({ path: branch?.path, delayMs })));
+    };
     return {
       calls,
       armed,
       dispatched,
-      engine: new Engine({ calls, dispatch, registry: new Registry([idle]), deployment }),
+      branches,
+      engine: new Engine({ calls, dispatch, registry: new Registry([idle, three]), deployment }),
     };
   }
 
@@ -75,6 +83,25 @@ describe("a deployment's first tick", () => {
       expect(dispatched.toSorted()).toEqual(runIds);
     },
   );
+
+  test("takes over every short wait of a process that is dead, though another branch of the same run is ready", async () => {
+    const { calls, branches, engine } = anEngine();
+    await calls.adoptEnvironment("default");
+    const runId = v7();
+    await calls.startRun({ runId, workflow: "three", version: 1, encodedInput: "0{}" });
+    await engine.carryOut([{ runId, turn: 1 }]);
+    await database.query(
+      `update layover.pending set ready_at = layover.now() + interval '20 s' * (ordinal - (select min(ordinal) from layover.pending))`,
+      [],
+    );
+    branches.length = 0;
+    await engine.tick({ isFirst: true, isExclusive: true, looksAhead: true });
+    expect(branches.map(({ path, delayMs = 0 }) => ({ path, seconds: Math.round(delayMs / 1_000) }))).toEqual([
+      { path: "now", seconds: 0 },
+      { path: "soon", seconds: 20 },
+      { path: "later", seconds: 40 },
+    ]);
+  });
 
   test("moves nothing of a database that belongs to another environment, and looks again in some hours", async () => {
     const { calls, armed, dispatched, engine } = anEngine();

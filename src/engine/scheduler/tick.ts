@@ -31,10 +31,7 @@ export interface TickOptions {
   readonly most?: MostOfTick | undefined;
   /** Is told what is moved on, before it is dispatched. The platform may refuse a dispatch later (see due-again.ts). */
   readonly onMoved?: (moves: readonly Move[]) => void;
-  /**
-   * Whether nobody else uses the database. Then the processes that were to dispatch short waits are dead, and a first
-   * tick moves and dispatches these waits too.
-   */
+  /** Whether nobody else uses the database. Default: false. */
   readonly isExclusive?: boolean;
   /**
    * Whether the tick also dispatches what will be ready, or lose its lease, within three minutes. The process that was
@@ -87,8 +84,6 @@ class Tick {
   readonly #named: Pick<NoteCall, "deploymentName" | "deployment"> | undefined;
   readonly #isFirst: boolean;
   readonly #isExclusive: boolean;
-  /** Whether the short waits of other processes are this tick's own, since those processes are dead. */
-  readonly #takesOver: boolean;
   readonly #looksAhead: boolean;
   readonly #isRung: boolean;
   /** The latest due instant at which it looks, for what is ready. */
@@ -117,8 +112,7 @@ class Tick {
     this.#limit = limit;
     this.#isFirst = isFirst;
     this.#isExclusive = isExclusive;
-    this.#takesOver = isFirst && isExclusive;
-    this.#looksAhead = looksAhead && !this.#takesOver;
+    this.#looksAhead = looksAhead;
     this.#readyUntil = readyUntil;
     this.#isRung = isRung;
     this.#mover = new Mover({ context, limit, onMoved: options.onMoved });
@@ -189,7 +183,7 @@ class Tick {
   #firstCall(): DueCall {
     const { calls, environment = defaults.environment } = this.#context.options;
     const { versions } = this.#context.registry;
-    const withinMs = this.#takesOver || this.#looksAhead ? lookAheadMs : 0;
+    const withinMs = this.#looksAhead ? lookAheadMs : 0;
     this.#readyUntil = Math.max(this.#readyUntil, calls.clock.readyUntil);
     const call = {
       environment,
@@ -233,7 +227,7 @@ class Tick {
     const { tell, options } = this.#context;
     const soonAt = motionMinute(page.now);
     const { isBeat, pace } = options.calls.alarms;
-    const notBefore = this.#takesOver || isBeat ? page.now : soonAt;
+    const notBefore = isBeat ? page.now : soonAt;
     const looks: Look[] = [];
     const ahead: DelayedTurn[] = [];
     for (const run of page.runs.filter(({ runId }) => !this.#seen.has(runId))) {
