@@ -29,7 +29,7 @@ export const ofTicks: readonly Ordering[] = [
     why: "A process that dies in between has moved runs to an instant for which nothing rings.",
     find: `  await calls.alarms.arm([soonAt]);
   // Arming`,
-    replace: `  const before = late.map((move) => ({ ...move, seenDueAt: move.dueAt, dueAt: soonAt }));
+    replace: `  const before = due.map((move) => ({ ...move, seenDueAt: move.dueAt, dueAt: soonAt }));
   await calls.moveDue({ moves: before, isNew: true, soonAt });
   await calls.alarms.arm([soonAt]);
   // Arming`,
