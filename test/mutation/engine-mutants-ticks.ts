@@ -42,6 +42,20 @@ export const ofTicks: readonly Ordering[] = [
     replace: "",
   },
   {
+    name: "what was refused is counted on",
+    file: dueAgain,
+    why: "If a process dies before it learns of a refusal, the next look comes hours later.",
+    find: "moves: again, isNew: true, soonAt",
+    replace: "moves: again, isNew: false, soonAt",
+  },
+  {
+    name: "what was refused is moved back beyond the instant at which it is due anyway",
+    file: dueAgain,
+    why: "The tick of that instant finds nothing.",
+    find: "Math.min(move.dueAt, soonAt)",
+    replace: "soonAt",
+  },
+  {
     name: "a tick does not arm what it moves",
     file: mover,
     why: "Nothing rings for what it has moved.",
