@@ -34,7 +34,11 @@ import { type Fate, type PortCall, type WorldOptions, wrapped } from "./world-op
 const defaultMostEvents = 50_000;
 const clocks = new WeakMap<TestDatabase, Promise<Clock>>();
 const lastWorlds = new WeakMap<TestDatabase, World>();
-let worlds = 0;
+/**
+ * How many worlds each database has had. They are counted by database, so that a file of tests plays the same whatever
+ * was played before it in its process.
+ */
+const worlds = new WeakMap<TestDatabase, number>();
 
 export class World extends WorldNotes {
   readonly namespace: string;
@@ -73,7 +77,8 @@ export class World extends WorldNotes {
     super();
     this.#database = database;
     this.#clock = clock;
-    const number = options.number ?? ++worlds;
+    const number = options.number ?? (worlds.get(database) ?? 0) + 1;
+    if (options.number === undefined) worlds.set(database, number);
     this.namespace = `world-${number}`;
     this.chance = new Chance(options.seed ?? 1, number);
     const lateness = () => (options.isShuffled ? this.chance.below(120_000) : 0);
