@@ -67,18 +67,20 @@ interface Kind {
   make(arranged: Arranged): Promise<unknown>;
 }
 
+const finish: Kind = {
+  sqlFunction: "finish_turns",
+  isClaimed: true,
+  make: async ({ calls, runId, token }) => {
+    const at = await calls.now();
+    const record = { kind: "step", path: "charge", occurrence: 0, value: "0true", at } as const;
+    const next = { next: "completed", value: "0true", records: [record] } as const;
+    return await calls.finishTurns([{ runId, token, position: 0, ...next }], []);
+  },
+};
+
 const kinds: Readonly<Record<string, Kind>> = {
   "a claim": { sqlFunction: "claim_turns", isClaimed: false, make: claim },
-  "a finish": {
-    sqlFunction: "finish_turns",
-    isClaimed: true,
-    make: async ({ calls, runId, token }) => {
-      const at = await calls.now();
-      const record = { kind: "step", path: "charge", occurrence: 0, value: "0true", at } as const;
-      const next = { next: "completed", value: "0true", records: [record] } as const;
-      return await calls.finishTurns([{ runId, token, position: 0, ...next }], []);
-    },
-  },
+  "a finish": finish,
   "a renewal": {
     sqlFunction: "renew_leases",
     isClaimed: true,
@@ -145,7 +147,7 @@ beforeAll(async () => {
 /** Makes the next calls fail. Answers how many have arrived since. */
 async function fail(
   sqlFunction: string,
-  { sqlState, message }: Failure,
+  { sqlState, message }: Pick<Failure, "sqlState" | "message">,
   times: number,
 ): Promise<() => Promise<number>> {
   await database.pool.query("truncate fault; alter sequence arrivals restart");
@@ -157,19 +159,22 @@ async function fail(
   };
 }
 
+/** Begins a run, which is at work if the call needs that. */
+async function arrangeFor({ isClaimed }: Kind): Promise<Arranged & { readonly pool: Pool; pid(): Promise<number> }> {
+  await database.pool.query("truncate fault");
+  const pool = new Pool({ connectionString: database.url, max: 1 });
+  onTestFinished(() => pool.end());
+  const query = pg(pool);
+  const pid = async () => Number((await query("select pg_backend_pid() as pid"))[0]?.["pid"]);
+  const calls = makeCalls({ query, namespace: "test", alarm: async () => {}, host: aHastyHost() });
+  const arranged = { calls, runId: randomUUID(), token: randomUUID(), pool, pid };
+  await calls.startRun({ runId: arranged.runId, workflow: "flow", version: 1, encodedInput: "01" });
+  if (isClaimed) await claim(arranged);
+  return arranged;
+}
+
 describe.each(Object.entries(kinds))("%s", (_, kind) => {
-  async function arrange(): Promise<Arranged & { pid(): Promise<number> }> {
-    await database.pool.query("truncate fault");
-    const pool = new Pool({ connectionString: database.url, max: 1 });
-    onTestFinished(() => pool.end());
-    const query = pg(pool);
-    const pid = async () => Number((await query("select pg_backend_pid() as pid"))[0]?.["pid"]);
-    const calls = makeCalls({ query, namespace: "test", alarm: async () => {}, host: aHastyHost() });
-    const arranged = { calls, runId: randomUUID(), token: randomUUID(), pid };
-    await calls.startRun({ runId: arranged.runId, workflow: "flow", version: 1, encodedInput: "01" });
-    if (kind.isClaimed) await claim(arranged);
-    return arranged;
-  }
+  const arrange = () => arrangeFor(kind);
 
   async function undisturbed(): Promise<unknown> {
     const arranged = await arrange();
@@ -210,4 +215,15 @@ describe.each(Object.entries(kinds))("%s", (_, kind) => {
       expect(await arrivals()).toBe(times);
     }
   });
+});
+
+test("a call whose arming took long is not sent again once its limit is over", async () => {
+  const arranged = await arrangeFor(finish);
+  const host = aHastyHost();
+  const alarm = () => new Promise<void>((resolve) => void host.after(19_000, resolve));
+  const calls = makeCalls({ query: pg(arranged.pool), namespace: "test", alarm, host });
+  const arrivals = await fail(finish.sqlFunction, { sqlState: "08006" }, 100);
+  await expect(finish.make({ ...arranged, calls })).rejects.toMatchObject({ sqlState: "08006" });
+  expect(host.pauses).toEqual([19_000, 50, 200]); // 800 ms later the 20 s of the call would be over
+  expect(await arrivals()).toBe(3);
 });
