@@ -62,7 +62,7 @@ export function killers(simulated: readonly string[]): Killer[] {
       mayKill: isModelledSql,
       tryOn: (mutants, { model }) => eachAlone(mutants, (mutant) => model.tryAllOn(mutant, sqlOf(mutant))),
     },
-    suite("engine", () => true, ["test/engine", "test/client"]),
+    suite("engine", () => true, ["test/engine", "test/client", "test/postgres/call-faults"]),
     suite("races", isOfSql, ["test/races"]),
     suite("others", isOfSql, others),
     suite("crash", isOfEngine, ["test/crash"]),
