@@ -195,10 +195,6 @@ export const explained: readonly Explanation[] = [
     mutants: ["finish_branch: on conflict do nothing → nothing"],
   },
   {
-    why: "Second line: SQL refuses what is late, and such a call goes out again under a new limit, newly armed.",
-    mutants: ["engine: an ambiguous call is sent again after its limit"],
-  },
-  {
     why: "Nothing that is claimed or finished by itself raises this; and a function that ends without an answer raises as well.",
     mutants: ["claim_or_finish: v_try = 2 → false"],
   },
