@@ -1,6 +1,7 @@
 /** Each row that a run begins with after a restart, and each that it leaves behind. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { aSignalTo } from "./deeds.ts";
 import { allRowsOn, failedRunsOn, fresh, iso, repairsOn } from "./next-epochs.ts";
 import { aDemand, aRun, aRunAtWork, aWaitFor, minute, noon, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
@@ -59,6 +60,40 @@ describeSomePostgres("the next epoch", (database) => {
         },
       ]);
       expect([await rows(other), await state(other)]).toEqual(before);
+    });
+
+    test("has nothing left of how the run ended, or was to end", async () => {
+      const run = await aFailedRun();
+      await stage.look(
+        `update layover.run_state set cancel_reason = 'late', is_closing = true, ending_position = 1, undos = 1, failed_undos = 1
+          where run_id = $1`,
+        [run.id],
+      );
+      await repair(run, "restart");
+      expect(await state(run)).toMatchObject(fresh);
+    });
+
+    test("has mail, where only an answer has come that was not taken", async () => {
+      const run = await aFailedRun();
+      await stage.look("delete from layover.signal where run_id = $1", [run.id]);
+      const from = { path: "go", occurrence: 1 };
+      expect(await repair(run, "restart", { from })).toMatchObject({ outcome: "restarted" });
+      expect(await state(run)).toMatchObject({ has_mail: true });
+    });
+
+    test("of a paused run that nobody has claimed takes what was kept for it", async () => {
+      const delivery = {
+        webhook: "shop",
+        delivery: "d1",
+        deeds: [aSignalTo("kept for")],
+        armed: [soon, soon + minute],
+      };
+      expect(await stage.onlooker.call("receive_delivery", delivery)).toMatchObject({ deeds: [{ signal: "kept" }] });
+      const run = await aRun(stage, { id: "kept for" });
+      await run.operate(stage.onlooker, "pause");
+      expect(await repair(run, "restart")).toMatchObject({ outcome: "restarted" });
+      expect(await state(run)).toMatchObject({ has_mail: true });
+      expect(await rows(run)).toMatchObject({ signal: [{ name: "address", position: null }] });
     });
 
     test("of a paused run leaves nothing of what it waited for, and tells nobody else to", async () => {
