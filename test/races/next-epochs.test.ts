@@ -73,6 +73,23 @@ describeSomePostgres("the next epoch", (database) => {
       expect(await state(run)).toMatchObject(fresh);
     });
 
+    test("has the failed attempts of the steps that are kept, and of no others", async () => {
+      const other = await aFailedRun();
+      await repair(other, "restart", { from: { path: "c", occurrence: 1 } }); // it keeps the step b
+      const run = await aFailedRun();
+      await stage.look(
+        `insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error)
+          select $1, 0, x.path, x.occurrence, 1, layover.now(), layover.now(), '0null'
+            from (values ('a', 2), ('b', 1), ('go', 1)) as x (path, occurrence)`,
+        [run.id],
+      );
+      await repair(run, "restart", { from: { path: "approval", occurrence: 1 } });
+      const copied = await stage.look("select path, occurrence from layover.attempt where run_id = $1 and epoch = 1", [
+        run.id,
+      ]);
+      expect(copied).toEqual([{ path: "a", occurrence: 1 }]);
+    });
+
     test("has mail, where only an answer has come that was not taken", async () => {
       const run = await aFailedRun();
       await stage.look("delete from layover.signal where run_id = $1", [run.id]);
