@@ -44,6 +44,17 @@ describeSomePostgres("the next epoch", (database) => {
       ]);
     });
 
+    test("of a run that is to end has no timeout, and owes what it owed", async () => {
+      const run = await aFailedRun();
+      await stage.look(
+        `update layover.record set kind = 'ending', path = '', is_failure = false, value = '{"owed":["a#1"]}'
+          where run_id = $1 and position = 6`,
+        [run.id],
+      );
+      expect(await repair(run, "retry")).toMatchObject({ outcome: "retried" });
+      expect(await state(run)).toMatchObject({ ending_position: 5, undos: 1, timeout_at: null });
+    });
+
     test("that is taken back leaves each row as it was", async () => {
       const [other, run] = [await aRetriedRun(), await aFailedRun()];
       const before = [await rows(run), await state(run)] as const;

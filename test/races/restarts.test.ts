@@ -203,6 +203,39 @@ describeSomePostgres("a restart", (database) => {
     ]);
   });
 
+  test("has waits that are longer by all the time in which what is cut off was over", async () => {
+    const run = await aCompletedRun();
+    await stage.clock.set(noon + 20 * second);
+    await restart(run, { from: "b" });
+    await claim(run, 3);
+    await stage.clock.set(noon + 30 * second);
+    const records = ["d", "e"].map((path) => aRecord("step", path));
+    await run.finish(stage.onlooker, { token: "epoch 3", position: 1, records, next: "completed", value: "0null" });
+    await stage.clock.set(noon + 45 * second);
+    await restart(run, { from: "e" });
+    await claim(run, 5);
+    const record = aRecord("step", "f");
+    await run.finish(stage.onlooker, {
+      token: "epoch 5",
+      position: 2,
+      records: [record],
+      next: "completed",
+      value: "0null",
+    });
+    await stage.clock.set(noon + 85 * second);
+    await restart(run, { from: "f" });
+    const segments = "select segments from layover.epoch where run_id = $1 and epoch = 3";
+    expect(await stage.look(segments, [run.id])).toMatchObject([
+      {
+        segments: [
+          { from: 0, epoch: 0 },
+          { from: 1, epoch: 1, shift: 20 * second },
+          { from: 2, epoch: 3, shift: (15 + 40) * second },
+        ],
+      },
+    ]);
+  });
+
   test("keeps the input, or has the new one, which is parsed", async () => {
     const [same, other] = [await aCompletedRun(), await aCompletedRun()];
     await restart(same);
