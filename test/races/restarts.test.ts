@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRecord, aRunAtWork, noon, type Run, second, soon, terms } from "./runs.ts";
+import { aFanOut, aParkedRun, aRecord, aRunAtWork, aWaitFor, noon, type Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("a restart", (database) => {
@@ -52,6 +52,7 @@ describeSomePostgres("a restart", (database) => {
     expect(await restart(working)).toEqual({ outcome: "not_applicable", status: "running", runId: working.id });
     const run = await aCompletedRun();
     expect(await restart(run, { epoch: 1 })).toEqual({ outcome: "epoch_changed", epoch: 0, runId: run.id });
+    await aParkedRun(stage, [aWaitFor("d")]); // it has come to a place of that name
     expect(await restart(run, { from: "d" })).toEqual({ outcome: "unknown_place", runId: run.id });
   });
 
