@@ -129,7 +129,7 @@ async function byEngine(mutant: Mutant, filters: readonly string[], workplace: W
   return verdict;
 }
 
-/** What each choice of tests found in the tree as it is. */
+/** How tests end in the tree without any mutant, by their filters. */
 const controls = new Map<string, Promise<Verdict>>();
 
 async function runTests(filters: readonly string[], { workbench, serverUrl }: Workplace): Promise<Verdict> {
