@@ -231,6 +231,8 @@ export interface Move {
   readonly dueAt: number | null;
   /** Whether the run itself is about to be dispatched. */
   readonly isDispatched: boolean;
+  /** The turn that is about to be dispatched. If the run has another one by now, it does not count as dispatched. */
+  readonly turn?: number;
   /** The branches that are about to be dispatched. */
   readonly branches: readonly Place[];
 }

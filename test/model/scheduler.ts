@@ -128,7 +128,7 @@ function look(run: Run, now: number, soon: number): ListedRun {
 
 /** Answers what a tick makes of the runs that it saw: the next instant to look at each, which it has armed. */
 export function movesFor({ runs, now }: Listing): Move[] {
-  return runs.map(({ runId, dueAt, isReady, nextAt, timeoutAt, branches, dispatches }) => {
+  return runs.map(({ runId, turn, dueAt, isReady, nextAt, timeoutAt, branches, dispatches }) => {
     const tries = Math.min(isReady ? dispatches : Infinity, ...branches.map((branch: Listed) => branch.dispatches));
     const backoff = isReady || branches.length > 0 ? now + Math.min(minute * 2 ** tries, longestBackoffMs) : undefined;
     const far = (at: number) => (at === timeoutAt ? dueForTimeout(at, now, punctual) : dueFor(at, now, punctual));
@@ -138,6 +138,7 @@ export function movesFor({ runs, now }: Listing): Move[] {
       seenDueAt: dueAt,
       dueAt: next === undefined ? null : Math.max(next, motionMinute(now)),
       isDispatched: isReady,
+      turn,
       branches: branches.map(({ path, occurrence }) => ({ path, occurrence })),
     };
   });
@@ -173,7 +174,7 @@ export function move(
     moved += 1;
     run.dueAt = one.dueAt ?? undefined; // the second call's is read from the table
     if (isRefused) continue; // it is another deployment's
-    run.dispatches += Number(one.isDispatched && (run.isBlocked || isNow(run, world.now)));
+    run.dispatches += Number(isSent(run, one) && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {
       const row = findRow(run, place);
       if (row !== undefined && isNow(row, world.now)) row.dispatches += 1;
@@ -191,7 +192,8 @@ export interface Moved {
  * Tells whether something of the run must be looked at before its new instant. What is about to be dispatched need not
  * be.
  */
-function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: number): boolean {
+function isNeededBefore(run: Run, one: Move, now: number): boolean {
+  const { dueAt, branches } = one;
   const need = (of: Row | Run, isSent: boolean) =>
     isSent && isNow(of, now) ? undefined : (of.lease?.until ?? of.readyAt);
   const rows = run.rows.filter(isAtWork);
@@ -201,8 +203,13 @@ function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: 
       branches.some((sent) => isSamePlace(sent, row)),
     ),
   );
-  const first = earliest(need(run, isDispatched), ...needs);
+  const first = earliest(need(run, isSent(run, one)), ...needs);
   return first !== undefined && first < (dueAt ?? Number.POSITIVE_INFINITY);
+}
+
+/** Tells whether the turn that is about to be dispatched is still the one of the run. */
+function isSent(run: Run, { turn, isDispatched }: Move): boolean {
+  return isDispatched && turn === run.turn;
 }
 
 /** Tells whether a claim may succeed now. */

@@ -1,4 +1,5 @@
 /** Where the scheduler moves a run's due instant: never beyond what has to be looked at before. */
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRun, aRunAtWork, at, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
@@ -61,6 +62,19 @@ describeSomePostgres(
       await stage.onlooker.query("update layover.run_state set due_at = $1, dispatches = 2", [new Date(soon)]);
       expect(await move(run)).toMatchObject(moved);
       expect(await run.state()).toMatchObject({ dueAt: noon + hour, dispatches: 2 });
+    });
+
+    test("that was moved to another version as not dispatched: what the scheduler dispatches is of the turn before", async () => {
+      const run = await aRun(stage);
+      await stage.clock.set(soon);
+      const upgrade = { from: 1, to: 2, epoch: 0, turn: 1, position: 0, lastMail: 0, callId: randomUUID() };
+      await stage.onlooker.call("upgrade_run", { runId: run.id, ...upgrade });
+      expect(await run.state()).toMatchObject({ dueAt: soon, turn: 2 });
+      expect(await move(run, { turn: 1 })).toMatchObject(left);
+      expect(await move(run, { turn: 1 }, { soonAt: soon + minute })).toMatchObject(moved);
+      expect(await run.state()).toMatchObject({ dueAt: soon + minute, dispatches: 0 });
+      expect(await move(run, { turn: 2, seenDueAt: soon + minute })).toMatchObject(moved);
+      expect(await run.state()).toMatchObject({ dueAt: noon + hour, dispatches: 1 });
     });
 
     test("and counts no dispatch of another run's branch at the same place", async () => {

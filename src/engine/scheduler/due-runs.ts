@@ -45,7 +45,10 @@ export function look(run: DueRun, { now, notBefore, countsAnew, coming, pace }: 
   const dueAt = dueInstants.length === 0 ? null : Math.max(Math.min(...dueInstants), notBefore);
   const isSoon = !isDispatched && nextAt !== null && nextAt - now <= pace.shortWaitMs && !isUnfinished;
   const later = coming ?? (isSoon ? [{ ref: { runId, turn }, delayMs: nextAt - now }] : []);
-  return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, turns: [...ready, ...later] };
+  return {
+    move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, turn, branches },
+    turns: [...ready, ...later],
+  };
 }
 
 /** Lists the turns that may be claimed now. */

@@ -8,6 +8,9 @@
 -- `skipsLocked`: it does not wait for a run that somebody has locked, and names that run in `locked`. Otherwise a user's open transaction
 -- that has signalled one run would hold up all others of the tick.
 --
+-- A move names the turn of the run that is about to be dispatched. If the run has another turn by now, its claim refuses that dispatch. So
+-- the run counts as not dispatched. (Code of an earlier release does not name the turn.)
+--
 -- `isNew`: the dispatches of a new deployment are counted from 0. A dispatch of a run that `deployment` has refused is not counted, since
 -- another deployment claims it. If no other deployment may, the run is blocked.
 --
@@ -31,6 +34,7 @@ begin
   for v_item in
     select (m->>'runId')::uuid as run_id, layover.from_ms((m->>'seenDueAt')::bigint) as seen_due_at,
         layover.from_ms((m->>'dueAt')::bigint) as due_at, coalesce((m->>'isDispatched')::boolean, false) as is_dispatched,
+        (m->>'turn')::integer as turn,
         array(select b->>'path' || '#' || (b->>'occurrence') from jsonb_array_elements(m->'branches') as b) as branches
       from jsonb_array_elements(p->'moves') as m order by (m->>'runId')::uuid
   loop
@@ -41,7 +45,9 @@ begin
         continue;
       end if;
     end if;
-    select t.blocked, t.has_pending, t.status, t.refused_by, coalesce(t.leased_until, t.ready_at) as at into s
+    select t.blocked, t.has_pending, t.status, t.refused_by, coalesce(t.leased_until, t.ready_at) as at,
+        v_item.is_dispatched and t.turn = coalesce(v_item.turn, t.turn) as is_dispatched
+      into s
       from layover.run_state t
      where t.run_id = v_item.run_id and t.namespace = p->>'namespace' and t.ended_at is null and t.paused_at is null
        and t.due_at is not distinct from v_item.seen_due_at
@@ -62,7 +68,7 @@ begin
        where t.run_id = v_item.run_id;
       continue;
     end if;
-    v_need := case when s.at > v_now or not v_item.is_dispatched then s.at end;
+    v_need := case when s.at > v_now or not s.is_dispatched then s.at end;
     if s.has_pending then
       select least(v_need, min(coalesce(b.leased_until, b.ready_at))) into v_need
         from layover.pending b
@@ -86,7 +92,7 @@ begin
     update layover.run_state t
        set due_at = v_item.due_at,
            dispatches = case when v_is_refused then t.dispatches else least(case when v_is_new then 0 else t.dispatches end
-             + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100) end
+             + (s.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100) end
      where t.run_id = v_item.run_id;
   end loop;
   perform layover.check_armed(p);
