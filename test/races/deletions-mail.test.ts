@@ -80,6 +80,7 @@ describeSomePostgres(
 
     test("drops signals that wait for the run, with the bodies that brought them, and no others", async () => {
       const run = await anOldRun("o1");
+      await anOldRun("o2");
       for (const id of ["d1", "d2", "d3", "d4"]) await aDelivery(id, []);
       await aDelivery("d1", [], { webhook: "other" });
       await aDelivery("d1", [], { namespace: "elsewhere" });

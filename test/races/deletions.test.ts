@@ -61,11 +61,22 @@ describeSomePostgres(
       const run = await aParkedRun(stage, [aWaitFor("address")]);
       const callId = randomUUID();
       const answer = { outcome: "not_applicable", runId: run.id, status: "waiting" };
-      expect(await remove(run, { callId })(stage.onlooker)).toEqual(answer);
+      for (const _ of [1, 2]) expect(await remove(run, { callId })(stage.onlooker)).toEqual(answer);
       await stage.onlooker.call("terminate_run", { runId: run.id, callId: randomUUID() });
       expect(await remove(run, { callId })(stage.onlooker)).toEqual(answer);
       expect(await kept()).toEqual([]);
       expect(await remove(run)(stage.onlooker)).toMatchObject({ outcome: "deleted" });
+    });
+
+    test("of a run that was deleted before, and made again, tells who asked last, when and why", async () => {
+      const run = await aRunThatIsOver();
+      await stage.look(
+        "insert into layover.deletion (namespace, run_id, asked_by, reason, deleted_at) values ('default', $1, 'bob', 'an old wish', $2)",
+        [run.id, new Date(noon - minute)],
+      );
+      await remove(run)(stage.onlooker);
+      const last = { run_id: run.id, asked_by: "ada", reason: "a wish", deleted_at: new Date(noon) };
+      expect(await kept()).toEqual([last]);
     });
 
     test("of a run that nobody knows is answered so", async () => {

@@ -57,6 +57,11 @@ describeSomePostgres("the next epoch", (database) => {
 
     test("that is taken back leaves each row as it was", async () => {
       const [other, run] = [await aRetriedRun(), await aFailedRun()];
+      await stage.look(
+        `insert into layover.signal (run_id, id, name, payload, is_parsed, received_at, position, taken_epoch)
+           values ($1, gen_random_uuid(), 'taken in another epoch', '0true', true, layover.now(), 1, 7)`,
+        [run.id],
+      );
       const before = [await rows(run), await state(run)] as const;
       const others = [await rows(other), await state(other)];
       await stage.clock.set(noon + 20 * second);
