@@ -45,4 +45,12 @@ export const ofEpochs: readonly Explanation[] = [
     why: "Whoever cuts a history gives a shift: a fork is made of a run that is over, and begin_epoch has a `coalesce` of its own.",
     mutants: ["cut_segments: coalesce((next->>'shift')::bigint, 0) → coalesce((next->>'shift')::bigint)"],
   },
+  {
+    why: "When a retry is taken back, nobody has taken an answer since: its first turn did not come to its end.",
+    mutants: ["describe_before: k.position is not null → true"],
+  },
+  {
+    why: "Writes null where null stands.",
+    mutants: ["keep_timeout: t.timeout_at is not null → true"],
+  },
 ];

@@ -120,4 +120,8 @@ export const ofVerbs: readonly Explanation[] = [
     why: "Costs time only: is_of_version answers the same, and looks for it.",
     mutants: ["claim_branches: i.turn->'have' ? 'version' → false"],
   },
+  {
+    why: "Costs time only: an act on many runs drops these bodies at the end of its page anyway.",
+    mutants: ["delete_run: not p ? 'isOneOfMany' → true"],
+  },
 ];

@@ -103,7 +103,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
-    "races/prune-walks races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
+    "races/prune-walks races/deletions races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
   ],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,

@@ -93,6 +93,20 @@ describeSomePostgres(
       expect(await runs()).toEqual([run.id]);
     });
 
+    test("is pruned oldest first, a bounded number at a time, and none that somebody has locked", async () => {
+      for (const minutes of [2, 1, 4, 3])
+        await stage.look(
+          "insert into layover.deletion (namespace, run_id, asked_by, reason, deleted_at) values ('default', gen_random_uuid(), 'ada', $1, $2)",
+          [`${minutes} minutes ago`, new Date(noon - minutes * minute)],
+        );
+      const left = async () => (await kept()).map(({ reason }) => String(reason)).toSorted();
+      const holder = await stage.hold("select from layover.deletion where reason = '4 minutes ago' for update");
+      await stage.onlooker.query("set statement_timeout = '5s'");
+      await stage.onlooker.call("prune_runs", { keepMs: 0, keepFailedMs: 0, limit: 2 });
+      expect(await left()).toEqual(["1 minutes ago", "4 minutes ago"]);
+      await holder.commit();
+    });
+
     test("is not pruned before its time, and of each namespace apart", async () => {
       const run = await aRunThatIsOver();
       await remove(run)(stage.onlooker);

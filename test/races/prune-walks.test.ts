@@ -90,6 +90,21 @@ describeSomePostgres(
       expect(await walks()).toHaveLength(4);
     });
 
+    test("takes no run of another namespace", async () => {
+      const [own, other] = [await anEnd(hours(1)), await anEnd(hours(1))];
+      await stage.onlooker.query("update layover.run_state set namespace = 'other' where run_id = $1", [other.id]);
+      expect(await prune()).toMatchObject({ pruned: 1 });
+      expect([await own.state(), await other.state()]).toMatchObject([{}, { status: "completed" }]);
+    });
+
+    test("comes past many runs that have ended in the same millisecond, and are kept for longer", async () => {
+      for (let n = 0; n < 10; n += 1) await anEnd(hours(2), "failed");
+      await anEnd(hours(1));
+      const calls = { limit: 1, keepFailedMs: day };
+      expect(await prune(calls)).toEqual({ pruned: 0, isMore: true });
+      expect(await prune(calls)).toMatchObject({ pruned: 1 });
+    });
+
     test("begins behind its place, wherever that of another namespace is", async () => {
       const other = await aRun(stage);
       await ends(other, hours(1));
