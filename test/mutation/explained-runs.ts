@@ -259,7 +259,14 @@ export const ofRuns: readonly Explanation[] = [
   },
   {
     why: "Costs time only: writes where it is already, or looks again at what it has passed.",
-    mutants: ["prune_walk: v_last > v_from → true (2)"],
+    mutants: [
+      "prune_walk: v_last > v_from → true (2)",
+      "prune_walk: ; if v_last > v_from then insert → ; if v_last >= v_from then insert",
+    ],
+  },
+  {
+    why: "Costs time only: where no workflow has a rule, none is found.",
+    mutants: ["prune_walk: rules <> '{}' → true"],
   },
   {
     why: "The record of an ending is no undo.",

@@ -134,6 +134,11 @@ describeSomePostgres(
       expect(await prune(call)).toEqual({ pruned: 0, isMore: false });
     });
 
+    test("has nothing more to do where all it has seen has just ended", async () => {
+      for (let count = 1; count <= 10; count += 1) await anEnd(noon - 5 * minute + count, "failed");
+      expect(await prune({ keepFailedMs: 90 * day, limit: 1 })).toEqual({ pruned: 0, isMore: false });
+    });
+
     test("stays ahead of a run that somebody has locked, and of what ended with it", async () => {
       const [locked] = [await anEnd(hours(3)), await anEnd(hours(2))];
       const holder = await stage.hold("select from layover.run_state where run_id = $1 for update", [locked.id]);
@@ -206,10 +211,13 @@ describeSomePostgres(
     });
 
     describe("leaves a run that its parent would wait for again:", () => {
-      const aFamily = async (state: string) => {
+      const aFamily = async (state: string, hasParent = true) => {
         const [parent, child] = [await aRun(stage), await aRun(stage)];
         await ends(child, hours(1));
-        await stage.onlooker.query("update layover.run_state set has_parent = true where run_id = $1", [child.id]);
+        await stage.onlooker.query("update layover.run_state set has_parent = $2 where run_id = $1", [
+          child.id,
+          hasParent,
+        ]);
         await stage.onlooker.query("update layover.run set parent_run_id = $2 where id = $1", [child.id, parent.id]);
         await stage.onlooker.query(`update layover.run_state set ${state} where run_id = $1`, [parent.id]);
         await prune({ keepFailedMs: 90 * day });
@@ -235,6 +243,16 @@ describeSomePostgres(
         const bystander = await aRun(stage);
         await ends(bystander, noon, "failed");
         expect(await aFamily("turn = turn")).toBe(false);
+      });
+
+      test("one that failed, and no child of another parent", async () => {
+        expect(await aFamily(failed)).toBe(true);
+        await stage.onlooker.query("delete from layover.pruning");
+        expect(await aFamily("turn = turn")).toBe(false);
+      });
+
+      test("one that failed, but not one that was only started by it", async () => {
+        expect(await aFamily(failed, false)).toBe(false);
       });
     });
 
