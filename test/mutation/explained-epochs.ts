@@ -53,4 +53,16 @@ export const ofEpochs: readonly Explanation[] = [
     why: "Writes null where null stands.",
     mutants: ["keep_timeout: t.timeout_at is not null → true"],
   },
+  {
+    why: "The record of an ending is no failure.",
+    mutants: ["retry_run: h.position > s.ending_position → h.position >= s.ending_position"],
+  },
+  {
+    why: "Costs time only: without an ending there is no record to arrange.",
+    mutants: ["retry_run: s.ending_position is not null → true (2)"],
+  },
+  {
+    why: "Costs time only: nothing is sent to no run.",
+    mutants: ["retry_run: p ? 'signal' → true (2)"],
+  },
 ];

@@ -109,9 +109,13 @@ describeSomePostgres("the next epoch", (database) => {
       const failure = { at: 6, timeouts: [], lost: [], repeats: [] };
       const records = [aRecord("step", "b", { isFailure: true })];
       await run.finish(stage.onlooker, { token: "third", position: 5, records, next: "failed", value: "0{}", failure });
+      await stage.clock.set(noon + 20 * second);
       await repair(run, "retry");
       await block(run, 5);
       expect(await state(run)).toMatchObject({ status: "failed", epoch: 1, last_position: 6 });
+      const told =
+        "select verdict::json->>'outcome' as outcome from layover.operation where run_id = $1 order by asked_at";
+      expect(await stage.look(told, [run.id])).toEqual([{ outcome: "retried" }, { outcome: "would_repeat" }]);
       expect((await rows(run))["epoch"]).toMatchObject([{ epoch: 1, why: "retried" }]);
     });
 

@@ -58,6 +58,16 @@ describeSomePostgres(
       expect(await retry(parent)).toMatchObject({ outcome: "retried", kept: 1 });
     });
 
+    test("is done where it only goes on undoing, whatever has become of what it has started", async () => {
+      const { parent } = await aFailedParent(`status = 'failed', error = '0null', ${over}`);
+      await set(parent, "ending_position = 2, undos = 1, failed_undos = 1");
+      await stage.look(
+        "update layover.record set kind = 'ending', path = '', value = '{\"owed\":[]}', is_failure = false where run_id = $1 and position = 2",
+        [parent.id],
+      );
+      expect(await retry(parent)).toMatchObject({ outcome: "retried", kept: 2 });
+    });
+
     test("is refused though the end of the one that has failed was kept in an epoch before", async () => {
       const { parent, child } = await aFailedParent(`status = 'failed', error = '0null', ${over}`);
       await write("record", parent, {
