@@ -51,7 +51,11 @@ export const ofEpochs: readonly Explanation[] = [
   },
   {
     why: "Writes null where null stands.",
-    mutants: ["keep_timeout: t.timeout_at is not null → true"],
+    mutants: ["keep_timeout: t.timeout_at is not null → true", "untake_mail: k.position is not null → true"],
+  },
+  {
+    why: "A place belongs to one kind: names are counted over all kinds.",
+    mutants: ["untake_mail: h.kind = 'callback' → true", "untake_mail: h.kind = 'callback' → true (2)"],
   },
   {
     why: "The record of an ending is no failure.",

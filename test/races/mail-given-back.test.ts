@@ -37,11 +37,18 @@ describeSomePostgres(
       ).map(
         ({ path, occurrence, epoch, outcome, position }) => `${path} ${occurrence} of ${epoch}: ${outcome} ${position}`,
       );
+    /** Another epoch, of which nothing is kept, had the first of these callbacks, too. */
+    const recordElsewhere = (run: Run) =>
+      write("record", run, {
+        ...{ epoch: "7", position: "9", kind: "'callback'", path: "'kept'", occurrence: "1", value: "'0true'" },
+        ...{ is_failure: "false", recorded_at: "layover.now()" },
+      });
     const expired = { outcome: "'expired'", value: "null" };
 
     test("opens callbacks that had expired behind the cut, and no others", async () => {
       const [run, other] = [await anEndedRun("kept", "b"), await anEndedRun("kept", "b", "c")];
       for (const one of [run, other]) {
+        await recordElsewhere(one);
         await answer(one, { ...expired, path: "'kept'", position: "1" });
         await answer(one, { ...expired, path: "'b'", position: "2" });
         await answer(one, { ...expired, path: "'b'", occurrence: "2", position: "9" });
@@ -62,6 +69,7 @@ describeSomePostgres(
     test("gives back answers that were taken behind the cut, and no others", async () => {
       const [run, other] = [await anEndedRun("kept", "b"), await anEndedRun("kept", "b", "c")];
       for (const one of [run, other]) {
+        await recordElsewhere(one);
         await answer(one, { path: "'kept'", position: "1" });
         await answer(one, { path: "'b'", position: "2" });
         await answer(one, { path: "'b'", occurrence: "2", position: "9" });
