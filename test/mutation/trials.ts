@@ -23,8 +23,8 @@ export type Verdicts = ReadonlyMap<Mutant, Verdict>;
 /** The template of the tree as it is. */
 export const ownTemplate = templateName(migrationSql());
 
-/** A mutant may wait for ever. On an idle machine, no suite takes longer than a minute. */
-const longestMs = 300_000;
+/** A mutant may wait for ever. On an idle machine, no suite takes longer than two minutes and a half. */
+const longestMs = 600_000;
 const vitest =
   "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache --no-isolate";
 
@@ -125,6 +125,7 @@ async function byEngine(mutant: Mutant, filters: readonly string[], workplace: W
   const control = controls.get(key) ?? runTests(filters, workplace);
   controls.set(key, control);
   const { kind, why } = await control;
+  if (kind === "hung") throw new Error(`tests take too long without any mutant (${key}): is the machine busy?`);
   if (kind !== "survived") throw new Error(`tests fail without any mutant (${key}): ${why}`);
   return verdict;
 }
