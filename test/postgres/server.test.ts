@@ -42,8 +42,9 @@ describe.each([15, 18] as const)("a PostgreSQL %i of one's own", (version) => {
     expect(await ask(server.url, "show synchronous_commit")).toBe("on");
   });
 
-  test("asks for a password", async () => {
-    const url = new URL((await aServer({ version })).url);
+  test.each([{}, { overSocket: true } as const])("asks for a password (%o)", async (options) => {
+    const url = new URL((await aServer({ version, ...options })).url);
+    expect(await ask(url.href, "select inet_server_addr() is null")).toBe("overSocket" in options);
     url.password = "wrong";
     await expect(ask(url.href, "select 1")).rejects.toThrow("password authentication failed");
   });

