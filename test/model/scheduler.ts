@@ -174,7 +174,7 @@ export function move(
     moved += 1;
     run.dueAt = one.dueAt ?? undefined; // the second call's is read from the table
     if (isRefused) continue; // it is another deployment's
-    run.dispatches += Number(isSent(run, one) && (run.isBlocked || isNow(run, world.now)));
+    run.dispatches += Number(isTurnSent(run, one) && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {
       const row = findRow(run, place);
       if (row !== undefined && isNow(row, world.now)) row.dispatches += 1;
@@ -203,12 +203,12 @@ function isNeededBefore(run: Run, one: Move, now: number): boolean {
       branches.some((sent) => isSamePlace(sent, row)),
     ),
   );
-  const first = earliest(need(run, isSent(run, one)), ...needs);
+  const first = earliest(need(run, isTurnSent(run, one)), ...needs);
   return first !== undefined && first < (dueAt ?? Number.POSITIVE_INFINITY);
 }
 
 /** Tells whether the turn that is about to be dispatched is still the one of the run. */
-function isSent(run: Run, { turn, isDispatched }: Move): boolean {
+function isTurnSent(run: Run, { turn, isDispatched }: Move): boolean {
   return isDispatched && turn === run.turn;
 }
 
