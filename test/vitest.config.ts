@@ -22,9 +22,9 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    // Ends what hangs. A machine that is busy with other things takes a quarter of it for the longest tests.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Ends what hangs. A test takes minutes where two others have the machine's processors, so no test has a shorter limit of its own.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     // What a test waits for comes at once, or late on a busy machine. A second, as by default, was too short there.
     expect: { poll: { timeout: 60_000 } },
     reporters: ["default", new TotalsReporter()],

@@ -14,7 +14,7 @@ let assertions: Assertions;
 beforeAll(() => {
   synthesized = synthesize("functions/lambda.ts");
   assertions = Assertions.fromStack(synthesized.stack);
-}, 60_000);
+});
 
 /** Hides what changes with each change of the code. */
 function masked(template: unknown): string {

@@ -6,7 +6,7 @@ import { type Deployment, deploy, theSynthesis } from "./a-deployment.ts";
 import type { Fate } from "./cloud.ts";
 
 const database = testDatabase();
-const patiently = { timeout: 30_000, interval: 50 };
+const patiently = { interval: 50 };
 const timeout = 90_000;
 
 /** Resolves when the run is over. */

@@ -9,7 +9,7 @@ import { type Deployment, deploy } from "./a-deployment.ts";
 import { push } from "./push.ts";
 
 const database = testDatabase();
-const patiently = { timeout: 30_000, interval: 50 };
+const patiently = { interval: 50 };
 const timeout = 90_000;
 
 const folder = fileURLToPath(new URL("runtime-client/", import.meta.url));
@@ -18,7 +18,7 @@ const runtime = [`--require=${folder}transport.cjs`, client];
 
 beforeAll(async () => {
   if (!existsSync(client)) await promisify(execFile)("npm", ["ci", "--ignore-scripts"], { cwd: folder });
-}, 120_000);
+});
 
 async function ended({ get }: Deployment, runId: string): Promise<void> {
   await expect.poll(() => get(runId), patiently).toMatchObject({ status: "completed" });

@@ -15,7 +15,7 @@ import { synthesize } from "./synth.ts";
 /** The contract of the deployment's workflow, which is all that the function has of it. */
 const chain = workflow({ name: "chain", version: 1, input: z.object({ world: z.string() }) });
 const database = testDatabase();
-const patiently = { timeout: 30_000, interval: 50 };
+const patiently = { interval: 50 };
 const timeout = 90_000;
 /** As a function has it that was given no timeout. */
 const context = { awsRequestId: "request", getRemainingTimeInMillis: () => 3_000 };

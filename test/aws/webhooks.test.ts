@@ -6,7 +6,7 @@ import type { Fate } from "./cloud.ts";
 import { push } from "./push.ts";
 
 const database = testDatabase({ isOwn: true });
-const patiently = { timeout: 30_000, interval: 50 };
+const patiently = { interval: 50 };
 const timeout = 90_000;
 
 async function runs(): Promise<unknown[]> {

@@ -8,8 +8,8 @@ import { layover, type Said, secret, secrets } from "./layover.ts";
 
 export const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
-/** How long a test waits for a status of a run, and how often it looks. */
-export const patience = { timeout: 20_000, interval: 50 };
+/** How often a test looks for the status of a run that it waits for. */
+export const patience = { interval: 50 };
 
 /** Serves workflows from a database of each test's own, and asks them by commands. Call it within a `describe`. */
 export function aDeployment() {

@@ -37,7 +37,7 @@ describe("layover callback", () => {
     return (...args) => layover(["callback", `refund/${id}`, ...args], { env: { LAYOVER_URL: url, LAYOVER_KEY: key } });
   }
 
-  test("gives the link that answers, and then tells that it was answered", { timeout: 60_000 }, async () => {
+  test("gives the link that answers, and then tells that it was answered", async () => {
     const ask = await aRunThatWaits("r1");
     const open = await ask("approval");
     expect(open.stderr).toMatch(
@@ -52,7 +52,7 @@ describe("layover callback", () => {
     expect(JSON.parse(stdout)).toMatchObject({ name: "approval", path: "approval", status: "resolved" });
   });
 
-  test("says which key to make, where this one lacks the scope", { timeout: 60_000 }, async () => {
+  test("says which key to make, where this one lacks the scope", async () => {
     await aRunThatWaits("r1");
     const key = createApiKey(secrets, { name: "old", namespace: "default", scopes: ["start", "read", "signal"] });
     const env = { LAYOVER_URL: server?.url ?? "", LAYOVER_KEY: key };
@@ -63,7 +63,7 @@ describe("layover callback", () => {
     expect(stderr).toContain("once layover dev was started again");
   });
 
-  test("answers and rejects in the place of whoever has the link", { timeout: 60_000 }, async () => {
+  test("answers and rejects in the place of whoever has the link", async () => {
     const [one, other] = [await aRunThatWaits("r1"), await aRunThatWaits("r2")];
     const wrong = await one("approval", "--resolve", '{"ok": 1}');
     expect(wrong).toMatchObject({ status: 1, stdout: "" });
@@ -91,7 +91,7 @@ describe("layover callback", () => {
     });
   });
 
-  test("says what the run waits for where it is another callback", { timeout: 60_000 }, async () => {
+  test("says what the run waits for where it is another callback", async () => {
     const ask = await aRunThatWaits("r1");
     expect(await ask("refund")).toEqual({
       status: 1,

@@ -20,13 +20,11 @@ afterEach(async () => await server?.close());
 const ask = (...args: readonly string[]): Promise<Said> =>
   layover(args, { env: { LAYOVER_URL: server?.url ?? "", LAYOVER_KEY: key } });
 
-test("a run that another one started is shown there, and found by the other's own id", {
-  timeout: 60_000,
-}, async () => {
+test("a run that another one started is shown there, and found by the other's own id", async () => {
   server = await serve({ workflows, database: database.query, secrets: [secret], port: 0, onEvent: () => {} });
   await ask("start", "tree", "--id", "t/1");
   const parent = await server.client.runById(tree, "t/1");
-  await expect.poll(async () => (await parent.get()).status, { timeout: 20_000 }).toBe("sleeping");
+  await expect.poll(async () => (await parent.get()).status).toBe("sleeping");
   const [child] = (await server.client.list({ parent: parent.runId })).runs;
   expect((await ask("show", "tree/t/1")).stdout).toContain(`✓  invoke leaf     run ${child?.runId}: "green"`);
   const found = JSON.parse((await ask("runs", "--parent", "tree/t/1", "--json")).stdout);

@@ -11,9 +11,7 @@ const module = fileURLToPath(new URL("order-workflow.ts", import.meta.url));
 const key = createApiKey(secrets, { name: "ci", namespace: "default", scopes });
 const endpoint = () => ["--endpoint", database.query.endpoint];
 
-test("layover deployed registers a build, and has the server that runs it try again what was blocked", {
-  timeout: 60_000,
-}, async () => {
+test("layover deployed registers a build, and has the server that runs it try again what was blocked", async () => {
   const server = await serve({
     workflows: [orderWorkflow],
     database: database.query,
@@ -24,14 +22,14 @@ test("layover deployed registers a build, and has the server that runs it try ag
   onTestFinished(async () => await server.close());
   const run = await server.client.start(orderWorkflow.contract, { amount: 1 });
   const statusOf = async () => (await server.client.get(run.runId)).status;
-  await expect.poll(statusOf, { timeout: 20_000 }).toBe("waiting");
+  await expect.poll(statusOf).toBe("waiting");
   await database.query("update layover.run_state set blocked = 'by other code', due_at = null");
 
   const env = { DATABASE_URL: database.url, LAYOVER_URL: server.url, LAYOVER_KEY: key };
   const said = await layover(["deployed", module, "--id", "build 1", ...endpoint()], { env });
   expect(said).toMatchObject({ status: 0, stderr: "" });
   expect(said.stdout).toContain("The build build 1 of node is deployed.");
-  await expect.poll(statusOf, { timeout: 20_000 }).toBe("waiting");
+  await expect.poll(statusOf).toBe("waiting");
   const rows = await database.query("select name, id, versions->'order' as orders from layover.deployment");
   expect(rows).toEqual([{ name: "node", id: "build 1", orders: [1] }]);
 });

@@ -8,9 +8,7 @@ import { layover } from "./layover.ts";
 describe("layover doctor, of the environment", () => {
   const database = testDatabase({ isOwn: true });
 
-  test("tells a copied database from its original, and lets it go on once it is adopted", {
-    timeout: 60_000,
-  }, async () => {
+  test("tells a copied database from its original, and lets it go on once it is adopted", async () => {
     const env = { DATABASE_URL: database.url };
     await database.query(
       "insert into layover.environment (namespace, name, endpoint, adopted_at) values ('default', 'production', 'db.example.com/shop', now())",
@@ -51,9 +49,7 @@ Nothing was changed. If that is meant: layover adopt --yes
     expect((await report(env))["environment"]).toMatch(/^well: The namespace "default" belongs to "default" at /);
   });
 
-  test("tells a new address of the same database from another database at the same address", {
-    timeout: 60_000,
-  }, async () => {
+  test("tells a new address of the same database from another database at the same address", async () => {
     const env = { DATABASE_URL: database.url, LAYOVER_ENVIRONMENT: "production" };
     await layover(["adopt", "--yes"], { env });
     const moved = ["--endpoint", "db.internal/shop"];

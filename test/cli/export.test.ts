@@ -62,13 +62,11 @@ describe("layover export", () => {
     const client = clientOf(key);
     const run = await client.start(parcel, { pages }, { id: "p1" });
     await run.signal("van", "red");
-    await expect
-      .poll(async () => (await run.history()).pending.map(({ path }) => path), { timeout: 20_000 })
-      .toEqual(["gate"]);
+    await expect.poll(async () => (await run.history()).pending.map(({ path }) => path)).toEqual(["gate"]);
     return run;
   }
 
-  test("writes a file that the test kit replays", { timeout: 60_000 }, async () => {
+  test("writes a file that the test kit replays", async () => {
     const run = await aRunAtTheGate();
     await run.signal("van", "too late");
     const file = join(aFolder(), "p1.json");
@@ -125,7 +123,7 @@ describe("layover export", () => {
     });
   });
 
-  test("tells code that ends a run otherwise than it ended", { timeout: 60_000 }, async () => {
+  test("tells code that ends a run otherwise than it ended", async () => {
     const run = await aRunAtTheGate();
     await run.signal("gate", "open");
     expect(await run.result({ wait: "20s" })).toBe("red, open");
@@ -160,7 +158,7 @@ describe("layover export", () => {
     });
   });
 
-  test("reads a long history in pages, and only for whom the database has noted", { timeout: 60_000 }, async () => {
+  test("reads a long history in pages, and only for whom the database has noted", async () => {
     const run = await aRunAtTheGate(4);
     const exported = JSON.parse((await ask(["export", "parcel/p1"])).stdout);
     expect(exported.records).toHaveLength(7);
@@ -185,7 +183,7 @@ describe("layover export", () => {
     expect((await run.history()).operations).toHaveLength(2);
   });
 
-  test("needs a key with the scope export, and no other scope will do", { timeout: 60_000 }, async () => {
+  test("needs a key with the scope export, and no other scope will do", async () => {
     const run = await aRunAtTheGate();
     const without = aKeyOf(...scopes.filter((scope) => scope !== "export"));
     expect(await ask(["export", "parcel/p1"], without)).toMatchObject({

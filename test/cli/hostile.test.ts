@@ -86,7 +86,7 @@ const commands = [
   ["doctor"],
 ];
 
-describe("what others wrote does nothing to the terminal", { timeout: 60_000 }, () => {
+describe("what others wrote does nothing to the terminal", () => {
   test.each<[string, Answer]>([
     ["of a run", namedEvil],
     ["of an error that layover has", failing("invalid_request")],

@@ -46,7 +46,7 @@ describe("layover migrate", () => {
   async function untilItPauses(holder: number): Promise<void> {
     const pausing =
       "select from pg_stat_activity where datname = current_database() and pid <> $1 and query = 'commit'";
-    await expect.poll(async () => (await database.query(pausing, [holder])).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await database.query(pausing, [holder])).length).toBe(1);
   }
 
   test("says who keeps it from a table, and goes on once they have let go", async () => {
@@ -61,7 +61,7 @@ describe("layover migrate", () => {
     const migrating = layover(["migrate"], { env: { DATABASE_URL: database.url } });
     const waiting = `select from pg_locks where locktype = 'relation' and not granted
       and database = (select oid from pg_database where datname = current_database())`;
-    await expect.poll(async () => (await database.query(waiting)).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await database.query(waiting)).length).toBe(1);
     await untilItPauses(rows[0].pid);
     await reader.query("commit");
     const { status, stderr } = await migrating;

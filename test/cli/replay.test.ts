@@ -51,7 +51,7 @@ beforeEach(async () => {
   });
   try {
     const run = await server.client.start(trip);
-    await expect.poll(async () => (await run.get()).status, { timeout: 20_000 }).toBe("sleeping");
+    await expect.poll(async () => (await run.get()).status).toBe("sleeping");
     runId = run.runId;
   } finally {
     await server.close();
@@ -71,7 +71,7 @@ test("is refused where a value is kept in a store, and so is replay-check: they 
   const server = await serve({ ...terms, namespace: "stored", onEvent: () => {} });
   onTestFinished(() => server.close());
   const run = await server.client.start(trip);
-  await expect.poll(async () => (await run.get()).status, { timeout: 20_000 }).toBe("sleeping");
+  await expect.poll(async () => (await run.get()).status).toBe("sleeping");
   const env = { DATABASE_URL: database.url, LAYOVER_NAMESPACE: "stored" };
   const module = aModule(same);
   for (const args of [
@@ -89,7 +89,7 @@ test("is refused where a value is kept in a store, and so is replay-check: they 
   }
 });
 
-describe("layover replay", { timeout: 120_000 }, () => {
+describe("layover replay", () => {
   test("tells what each step answered, which line asked for it, and where the run stands", async () => {
     const { status, stdout } = await replay(runId, aModule(same));
     expect(stdout).toMatch(/^trip version 1, run \S+: sleeping$/m);

@@ -7,7 +7,7 @@ describe("the commands for runs", () => {
   const server = aDeployment();
   const { deploy, ask, statusOf } = server;
 
-  test("say of a blocked run why, and what to do", { timeout: 60_000 }, async () => {
+  test("say of a blocked run why, and what to do", async () => {
     await deploy(orderWorkflow);
     const { stdout } = await ask(["start", "order", "--input", '{"amount": 1}', "--id", "o1"]);
     await expect.poll(() => statusOf(stdout.trim()), patience).toBe("waiting");
@@ -23,7 +23,7 @@ describe("the commands for runs", () => {
     expect(listed.stdout).toMatch(/ blocked +\S/);
   });
 
-  test("say of a run that is held up why, and when it is tried again", { timeout: 60_000 }, async () => {
+  test("say of a run that is held up why, and when it is tried again", async () => {
     await deploy(stuckOrderWorkflow);
     const { stdout } = await ask(["start", "order", "--input", '{"amount": 1}', "--id", "o1"]);
     await expect.poll(() => statusOf(stdout.trim()), patience).toBe("retrying");
@@ -35,7 +35,7 @@ describe("the commands for runs", () => {
     expect(listed.stdout).toMatch(/ retrying +\S+ \S+ +the handler awaits/);
   });
 
-  test("say of a run that failed what was not undone, and what to do", { timeout: 60_000 }, async () => {
+  test("say of a run that failed what was not undone, and what to do", async () => {
     await deploy(tripWorkflow);
     const { stdout } = await ask(["start", "trip", "--id", "t1", "--wait", "20s", "--json"]);
     const failed = [{ step: "hotel", error: { message: "the hotel is closed" } }];
@@ -53,9 +53,7 @@ describe("the commands for runs", () => {
     expect((await ask(["runs", "--status", "compensating"])).stdout).toBe("There is no such run.\n");
   });
 
-  test("show a run that is being undone, pause it, and end it at once, but do not cancel it", {
-    timeout: 60_000,
-  }, async () => {
+  test("show a run that is being undone, pause it, and end it at once, but do not cancel it", async () => {
     await deploy(stayWorkflow);
     const runId = (await ask(["start", "stay"])).stdout.trim();
     await expect.poll(async () => (await server.client.history(runId))?.attemptCount, patience).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ describe("the commands for runs", () => {
   const server = aDeployment();
   const { deploy, ask, statusOf } = server;
 
-  test("start a run, list it, show it at every stage, and send it what it waits for", { timeout: 60_000 }, async () => {
+  test("start a run, list it, show it at every stage, and send it what it waits for", async () => {
     await deploy(orderWorkflow, napWorkflow);
     const started = await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--tag", "customer:c1"]);
     const runId = started.stdout.trim();
@@ -79,7 +79,7 @@ describe("the commands for runs", () => {
     });
   });
 
-  test("start a run with a signal, and send it to the run that is there", { timeout: 60_000 }, async () => {
+  test("start a run with a signal, and send it to the run that is there", async () => {
     await deploy(orderWorkflow);
     const send = (...more: readonly string[]) =>
       ask(["start", "order", "--id", "o1", "--signal", "address", "--payload", '{"city": "Turin"}', ...more]);
@@ -127,7 +127,7 @@ describe("the commands for runs", () => {
     expect(far.stderr).toContain("LAYOVER_KEY is not set, and https://example.com wants an API key.");
   });
 
-  test("say what is wrong, and what to do", { timeout: 60_000 }, async () => {
+  test("say what is wrong, and what to do", async () => {
     const { url } = await deploy(orderWorkflow);
     const file = join(aFolder(), "input.json");
     writeFileSync(file, "{amount: 42}");

@@ -18,7 +18,7 @@ const nightly = schedule({
   start: napWorkflow.contract,
 });
 
-describe("layover schedules", { timeout: 60_000 }, () => {
+describe("layover schedules", () => {
   const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
 

@@ -143,7 +143,7 @@ describe("a sensitive value", () => {
     const run = await client.start(payment, input);
     await client.resolveCallback(await asked, `${word} approved`, { contract: payment });
     await run.signal("code", `${word} code`);
-    await expect.poll(async () => (await run.history()).records.length, { timeout: 20_000 }).toBeGreaterThan(4);
+    await expect.poll(async () => (await run.history()).records.length).toBeGreaterThan(4);
     const waiting = await screens(run.runId);
     await run.signal("note", "by hand");
     expect(await run.result({ wait: "30s" })).toEqual([
@@ -172,9 +172,7 @@ describe("a sensitive value", () => {
     expect(await replay(JSON.parse(stdout), { workflows })).toMatchObject({ outcome: "fits" });
   });
 
-  test("that its schema refuses is not repeated, and the same start again is the same run", {
-    timeout: 60_000,
-  }, async () => {
+  test("that its schema refuses is not repeated, and the same start again is the same run", async () => {
     const client = new HttpClient({ url: server.url, apiKey: key });
     const refused = await client.start(payment, { card: `no ${word}`, amount: 1 }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "invalid_input", message: expect.stringContaining("is sensitive") });
@@ -189,17 +187,17 @@ describe("a sensitive value", () => {
   test("that a person gives for a lost result is as sensitive as the person says", { timeout: 180_000 }, async () => {
     const client = new HttpClient({ url: server.url, apiKey: key });
     const run = await client.start(lost);
-    await expect.poll(async () => (await run.get()).status, { timeout: 20_000 }).toBe("failed");
+    await expect.poll(async () => (await run.get()).status).toBe("failed");
     const retry = ["retry", run.runId, "--result", `token="${word}"`, "--sensitive"];
     expect(await layover(retry, { env: env() })).toMatchObject({ status: 0 });
-    await expect.poll(async () => (await run.get()).status, { timeout: 20_000 }).toBe("waiting");
+    await expect.poll(async () => (await run.get()).status).toBe("waiting");
     const shown = await screens(run.runId);
     expect(Object.entries(shown).flatMap(([screen, text]) => (text.includes(word) ? [screen] : []))).toEqual([]);
     expect(shown[`show ${run.runId}`]).toContain("it is sensitive");
     expect(JSON.stringify(told)).not.toContain(word);
   });
 
-  test("stands on no page that refuses it, and in no field of a form", { timeout: 60_000 }, async () => {
+  test("stands on no page that refuses it, and in no field of a form", async () => {
     const asked = new Promise<string>((resolve) => {
       link = resolve;
     });

@@ -42,7 +42,7 @@ describe("whoever follows", () => {
   });
 });
 
-describe("the commands that follow", { timeout: 60_000 }, () => {
+describe("the commands that follow", () => {
   const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
 

@@ -40,8 +40,7 @@ describe("layover upgrade", () => {
     });
   const start = (load: "plain" | "odd" | "old", index = 0, tags = {}): Promise<Trip> =>
     clientOf(index).start(first, { load }, { tags });
-  const untilWaiting = (run: Trip) =>
-    expect.poll(async () => (await run.get()).status, { timeout: 30_000 }).toBe("waiting");
+  const untilWaiting = (run: Trip) => expect.poll(async () => (await run.get()).status).toBe("waiting");
   async function parked(load: "plain" | "odd" | "old"): Promise<Trip> {
     const run = await start(load);
     await untilWaiting(run);
@@ -233,8 +232,7 @@ describe("layover upgrade of encrypted runs", () => {
     const client = new HttpClient({ url: server.url, apiKey: key });
     const runs: Trip[] = [];
     for (const load of ["plain", "odd", "plain"] as const) runs.push(await client.start(first, { load }));
-    for (const run of runs)
-      await expect.poll(async () => (await run.get()).status, { timeout: 30_000 }).toBe("waiting");
+    for (const run of runs) await expect.poll(async () => (await run.get()).status).toBe("waiting");
     const versions = async () => await Promise.all(runs.map(async (run) => (await run.get()).version));
     const env = { DATABASE_URL: database.url, LAYOVER_URL: server.url, LAYOVER_KEY: key };
     const here = await layover(["upgrade", "trip", code, "--from", "1", "--to", "2"], { env });

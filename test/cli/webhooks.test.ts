@@ -11,7 +11,7 @@ import { napWorkflow, orderWorkflow } from "./workflows.ts";
 
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
-describe("layover webhooks", { timeout: 60_000 }, () => {
+describe("layover webhooks", () => {
   const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
   /** What the shop's orders cost, as the code reads it. */

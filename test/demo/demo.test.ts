@@ -42,7 +42,7 @@ test.each([
   ["node", []],
   ["cloudflare", ["--on", "cloudflare"]],
   ["aws", ["--on", "aws"]],
-])("the demo on %s ends as it is told, and leaves nothing behind", { timeout: 90_000 }, async (_, args) => {
+])("the demo on %s ends as it is told, and leaves nothing behind", async (_, args) => {
   const { output, code, left } = await demo(args);
   expect(output).toMatch(/charge +asked 2 times, done 1 time\n/);
   expect(output).toContain("nothing was lost, nothing was done twice");
@@ -53,7 +53,7 @@ test.each([
   ["node", []],
   ["cloudflare", ["--on", "cloudflare"]],
   ["aws", ["--on", "aws"]],
-])("a refund whose server is killed on %s is done once", { timeout: 90_000 }, async (_, args) => {
+])("a refund whose server is killed on %s is done once", async (_, args) => {
   const { output, code, left } = await demo(["--saga", ...args]);
   expect(output).toMatch(/charge +asked 1 time, done 1 time\n +refund +asked 2 times, done 1 time\n/);
   expect(output).toContain("what was charged once was refunded once");
@@ -65,7 +65,7 @@ test.each([
   ["on node while a server runs", [], /charge: the payment/],
   ["on cloudflare while Postgres starts", ["--on", "cloudflare"], /layover migrate/],
   ["on cloudflare while a Worker runs", ["--on", "cloudflare"], /charge: the payment/],
-])("the demo that is interrupted %s leaves nothing behind", { timeout: 60_000 }, async (_, args, when) => {
+])("the demo that is interrupted %s leaves nothing behind", async (_, args, when) => {
   const { output, code, left } = await demo(args, when);
   expect(output).not.toContain("not as told");
   expect([code, left]).toEqual([130, []]);

@@ -18,9 +18,7 @@ async function statuses(): Promise<unknown> {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-test("runs that wait on the fetch face send no statement, and the alarm wakes all that are due at one instant", {
-  timeout: 120_000,
-}, async () => {
+test("runs that wait on the fetch face send no statement, and the alarm wakes all that are due at one instant", async () => {
   const clock = await database.turnClock();
   const awakeAt: number[] = [];
   const played: PlayedFetch = new PlayedFetch({

@@ -32,9 +32,7 @@ async function statuses(): Promise<unknown> {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-test("runs that wait send no statement, and those that are due at one instant wake in batches", {
-  timeout: 120_000,
-}, async () => {
+test("runs that wait send no statement, and those that are due at one instant wake in batches", async () => {
   const clock = await database.turnClock();
   const played = new PlayedCloudflare({
     workflows,

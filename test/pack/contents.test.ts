@@ -19,7 +19,7 @@ let layover: string;
 beforeAll(async () => {
   folder = (await packed()).installed;
   layover = join(folder, "node_modules", "layover");
-}, 120_000);
+});
 
 /** Answers the paths of the package's files, with slashes. */
 function files(pattern = /./): readonly string[] {

@@ -19,9 +19,6 @@ export const secrets = new Secrets([secret]);
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 export const authorized = { authorization: `Bearer ${key}`, "content-type": "application/json" };
 
-/** Options of a poll for what takes a moment, and on a busy machine some seconds. */
-export const patiently = { timeout: 15_000 };
-
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const scripts = new Map<string, Promise<string>>();

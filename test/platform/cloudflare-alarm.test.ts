@@ -3,7 +3,7 @@ import type { Clock } from "../postgres/clock.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { refused } from "../postgres/neon-endpoint.ts";
 import { type AWorker, bundled } from "./a-worker.ts";
-import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-stage.ts";
+import { aStage, completed, linksBy, unalignedMs } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -26,7 +26,7 @@ async function begin(options: Parameters<typeof stage.begin>[0] = {}, settings =
 
 async function asleep(worker: AWorker, ms?: number): Promise<string> {
   const runId = await worker.start("sleepy", ms);
-  await expect.poll(() => worker.run(runId), patiently).toMatchObject({ status: "sleeping" });
+  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "sleeping" });
   return runId;
 }
 
@@ -40,7 +40,7 @@ async function settledIn(worker: AWorker, pass: (ms: number) => Promise<void>): 
 /** Each minute that is over has rung, and its tick has ended: a clock that is turned by more than its deadline would end it. */
 async function rungOut(worker: AWorker): Promise<void> {
   const over = async () => (await worker.minutes()).reduce((sum, [, over]) => sum + over, 0);
-  await expect.poll(over, patiently).toBe(0);
+  await expect.poll(over).toBe(0);
   stage.statements();
 }
 
@@ -52,7 +52,7 @@ test("a long sleep ends when its alarm rings, without the cron trigger", async (
   expect(await worker.run(runId)).toMatchObject({ status: "sleeping" });
   await rungOut(worker);
   await pass(62_001);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
   expect(worker.logged).toEqual([]);
 });
 
@@ -71,14 +71,14 @@ test.each([
   expect(await worker.run(runId)).toMatchObject({ status: "sleeping" });
   await rungOut(worker);
   await pass(62_001 + unalignedMs);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
 });
 
 test("an hour in which nothing is due sends no statement, though the cron trigger rings each minute", async () => {
   const { worker, pass } = await begin();
   await asleep(worker, 2 * hour);
   const waiting = await worker.start("patient", { world: stage.world.url });
-  await expect.poll(() => worker.run(waiting), patiently).toMatchObject({ status: "waiting" });
+  await expect.poll(() => worker.run(waiting)).toMatchObject({ status: "waiting" });
   await settledIn(worker, pass);
   for (let minute = 0; minute < 60; minute += 1) {
     await pass(60_000);
@@ -92,7 +92,7 @@ test("a Worker that is mounted in another app is rung as well", async () => {
   worker.prefix = "/mounted";
   const runId = await asleep(worker);
   await pass(hour + 62_000);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
 });
 
 test("several objects share the minutes, and each rings for its own", async () => {
@@ -100,7 +100,7 @@ test("several objects share the minutes, and each rings for its own", async () =
   const runIds = await Promise.all([1, 2, 3, 4, 5].map((minute) => asleep(worker, hour + minute * 60_000)));
   for (const [kept] of await worker.minutes()) expect(kept).toBeGreaterThan(0);
   await pass(hour + 5 * 60_000 + 62_000);
-  for (const runId of runIds) await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  for (const runId of runIds) await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
 });
 
 test("an object that was evicted rings", async () => {
@@ -108,7 +108,7 @@ test("an object that was evicted rings", async () => {
   const runId = await asleep(worker);
   await worker.evictObjects();
   await pass(hour + 62_000);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
 });
 
 test("an object that hangs is given up, whatever the runtime would wait for", async () => {
@@ -129,10 +129,10 @@ test("a database that refuses seven ticks in a row is ticked again, and the run 
   await pass(hour);
   for (let tries = 1; tries <= 7; tries += 1) {
     const failed = () => worker.logged.filter((line) => line.includes("ticking"));
-    await expect.poll(failed, patiently).toHaveLength(tries);
+    await expect.poll(failed).toHaveLength(tries);
     await pass(30_000);
   }
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
 });
 
 test("an alarm that the runtime has dropped is missed by the cron trigger, which ticks", async () => {
@@ -145,7 +145,7 @@ test("an alarm that the runtime has dropped is missed by the cron trigger, which
   expect(stage.statements()).toEqual([]);
   await pass(97_000);
   expect(await worker.ring()).toBe("ok");
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
   await rungOut(worker);
   expect(await worker.ring()).toBe("ok");
   expect(stage.statements()).toEqual([]);
@@ -162,16 +162,16 @@ test("a machine that is lost amid a tick rings again, without the cron trigger",
   worker.kill();
   await worker.restart();
   await pass(0);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
 });
 
 test("with an alarm and no queue a Worker asks itself, and its alarm is not the cron trigger", async () => {
   const { worker, pass } = await begin({ bound: { alarm: {} } });
   const runId = await asleep(worker);
   const chain = await worker.start("chain", { world: stage.world.url, steps: 25 });
-  await expect.poll(() => worker.run(chain), patiently).toEqual(completed(linksBy("layover", 25)));
+  await expect.poll(() => worker.run(chain)).toEqual(completed(linksBy("layover", 25)));
   await pass(hour + 62_000);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
   for (let rings = 0; rings < 3; rings += 1) {
     await pass(unalignedMs);
     await rungOut(worker);
@@ -184,7 +184,7 @@ test("with a queue and no alarm the cron trigger asks the database", async () =>
   const runId = await asleep(worker);
   await pass(hour);
   expect(await worker.ring()).toBe("ok");
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
   expect(worker.logged).toEqual([expect.stringContaining("no `alarm`")]);
 });
 
@@ -193,7 +193,7 @@ test("a cron trigger that rings twice in a minute, and not for an hour, changes 
   const runId = await asleep(worker);
   expect(await Promise.all([worker.ring(), worker.ring()])).toEqual(["ok", "ok"]);
   await pass(hour + 62_000);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
+  await expect.poll(() => worker.run(runId)).toEqual(completed("rested"));
   expect(await worker.ring()).toBe("ok");
   expect(worker.logged).toEqual([]);
 });
@@ -233,7 +233,7 @@ test("a new deployment has blocked runs tried again, once", async () => {
   expect(stage.statements()).toEqual([]);
   await worker.restart({ DEPLOYMENT: "two" });
   expect(await worker.ring()).toBe("ok");
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed(linksBy("layover", 1)));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 1)));
   await rungOut(worker);
   expect(await worker.ring()).toBe("ok");
   expect(stage.statements()).toEqual([]);

@@ -4,7 +4,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { answered, type Fate } from "../postgres/neon-endpoint.ts";
 import type { AWorker } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
-import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-stage.ts";
+import { aStage, completed, linksBy, unalignedMs } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -32,7 +32,7 @@ test("a run whose machine is lost amid a step goes on, though the queue lost its
   await worker.restart();
   expect(await worker.run(runId)).toMatchObject({ status: "running", records: 1 });
   await pass(worker, unalignedMs);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed(linksBy("layover", 30)));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 30)));
   expect(stage.world.asked.filter((path) => path === "link-2")).toHaveLength(2);
   expect(stage.world.asked).toHaveLength(31);
 });
@@ -40,7 +40,7 @@ test("a run whose machine is lost amid a step goes on, though the queue lost its
 test("a machine that is lost after a record's commit repeats no step", async () => {
   const worker = await stage.begin({ self: null, env: { QUEUE_URL: queue.url }, bound: { alarm: {} } });
   const runId = await worker.start("chain", { world: stage.world.url, steps: 3 });
-  await expect.poll(() => queue.waiting, patiently).toHaveLength(1);
+  await expect.poll(() => queue.waiting).toHaveLength(1);
   const asked = stage.world.asked.length;
   const committed: Fate = async ({ carryOut }) => {
     await carryOut();
@@ -58,16 +58,14 @@ test("a machine that is lost after a record's commit repeats no step", async () 
   expect([queue.mostAttempts, queue.dead]).toEqual([2, []]);
 });
 
-test("a turn that kills whoever carries it out fails after five tries, and costs its neighbours none of theirs", {
-  timeout: 90_000,
-}, async () => {
+test("a turn that kills whoever carries it out fails after five tries, and costs its neighbours none of theirs", async () => {
   const worker = await stage.begin({ self: null, env: { QUEUE_URL: queue.url }, bound: { alarm: {} } });
   const neighbours: string[] = [];
   const start = async () => neighbours.push(await worker.start("chain", { world: stage.world.url, steps: 2 }));
   await start();
   const deadly = await worker.start("deadly", { world: stage.world.url });
   await start();
-  await expect.poll(() => queue.waiting, patiently).toHaveLength(3);
+  await expect.poll(() => queue.waiting).toHaveLength(3);
   let deaths = 0;
   for (; deaths < 13; deaths += 1) {
     const sting = stage.world.hold("sting");
@@ -80,7 +78,7 @@ test("a turn that kills whoever carries it out fails after five tries, and costs
     await delivered;
     await start(); // somebody new is beside it each time
     await pass(worker, unalignedMs);
-    await expect.poll(() => queue.waiting.length, patiently).toBeGreaterThan(1);
+    await expect.poll(() => queue.waiting.length).toBeGreaterThan(1);
   }
   expect(deaths).toBe(9); // four times among others, five times alone
   expect(await worker.run(deadly)).toMatchObject({ status: "failed" });

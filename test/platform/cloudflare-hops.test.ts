@@ -31,7 +31,7 @@ test("a step is two statements and a message, or one statement where a delivery 
   expect(await countsOf({})).toEqual({ statements: steps + 2, messages: 1 });
 });
 
-test("how long a step takes by each way is printed", { timeout: 90_000 }, async () => {
+test("how long a step takes by each way is printed", async () => {
   const latencies = await measureHops(database.url, ["layover-source"]);
   console.log(describeHops(latencies));
   expect(latencies).toHaveLength(3);

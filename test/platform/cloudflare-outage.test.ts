@@ -7,7 +7,7 @@ import { beforeEach, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import type { AWorker, WorkerOptions } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
-import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-stage.ts";
+import { aStage, completed, linksBy, unalignedMs } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -45,7 +45,7 @@ async function begin(options: Partial<WorkerOptions>) {
     if (options.bound?.alarm === undefined) expect(await worker.ring()).toBe("ok");
     else {
       await worker.turn(aheadMs);
-      await expect.poll(over, patiently).toBe(0);
+      await expect.poll(over).toBe(0);
     }
   };
   const refuse = (refuses: boolean) => {
@@ -65,7 +65,7 @@ async function outlasts(worker: AWorker, pass: (ms: number) => Promise<void>, re
   refuse(true);
   const runId = await worker.start("chain", { world: stage.world.url, steps: 3 });
   const refusals = () => worker.logged.filter((line) => line.includes("dispatching")).length;
-  await expect.poll(refusals, patiently).toBe(1);
+  await expect.poll(refusals).toBe(1);
   for (const ms of refusedFor) {
     const before = refusals();
     await pass(ms);
@@ -94,5 +94,5 @@ test.each([
   const { worker, pass, refuse } = await begin({ ...byItself(), bound });
   const runId = await outlasts(worker, pass, refuse);
   await pass(withinMs);
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed(linksBy("layover", 3)));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 3)));
 });

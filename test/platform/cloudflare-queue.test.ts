@@ -4,7 +4,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { asleep, refused } from "../postgres/neon-endpoint.ts";
 import type { AWorker } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
-import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-stage.ts";
+import { aStage, completed, linksBy, unalignedMs } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -27,7 +27,7 @@ async function recordsOf(runId: string): Promise<string[]> {
 test("a run goes through the queue to its end, twenty steps a delivery and a statement a step", async () => {
   const worker = await stage.begin({ self: null, bound: { queue: {}, alarm: {} } });
   const runId = await worker.start("chain", { world: stage.world.url, steps: 45 });
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed(linksBy("layover", 45)));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 45)));
   const sent = stage.statements();
   expect(sent.filter((name) => name === "finish_turns")).toHaveLength(45);
   expect(sent.filter((name) => name === "claim_turns")).toHaveLength(5);
@@ -49,7 +49,7 @@ test("steps side by side and what follows them go with the delivery that asked f
 test("a client's answer does not wait for the queue, nor for any step", async () => {
   const worker = await aWorker();
   const runId = await worker.start("chain", { world: stage.world.url });
-  await expect.poll(() => queue.waiting, patiently).toHaveLength(1);
+  await expect.poll(() => queue.waiting).toHaveLength(1);
   expect(queue.waiting[0]?.body).toEqual({ runId, turn: 1 });
   expect(await worker.run(runId)).toMatchObject({ status: "queued" });
 });
@@ -61,7 +61,7 @@ test.each([1, 2, 3])("messages that come twice, late and in any order do each st
   const chains = await Promise.all([3, 25].map((steps) => worker.start("chain", { world: stage.world.url, steps })));
   const fans = await Promise.all([4, 15].map((steps) => worker.start("fan", { world: stage.world.url, steps })));
   const past: typeof queue.waiting = [];
-  await expect.poll(() => queue.waiting.length, patiently).toBe(4);
+  await expect.poll(() => queue.waiting.length).toBe(4);
   while (queue.waiting.length > 0) {
     queue.waiting.sort(() => chance.next() - 0.5);
     past.push(...queue.waiting);
@@ -82,7 +82,7 @@ test("what a finish leans on is armed while its turn is being claimed, so that n
   const awake = Promise.withResolvers<void>();
   stage.endpoint.next(asleep(awake.promise));
   const delivered = worker.deliver([{ body: { runId: "01900000-0000-7000-8000-000000000000", turn: 1 } }]);
-  await expect.poll(() => worker.minutes(), patiently).toEqual([[1, 0]]);
+  await expect.poll(() => worker.minutes()).toEqual([[1, 0]]);
   awake.resolve();
   expect(await delivered).toMatchObject({ acked: [0] });
 });
@@ -125,7 +125,7 @@ test("of a delivery in which some steps fail and one message is none of ours, ea
   expect(await worker.deliver(messages)).toMatchObject({ acked: [0, 1, 2], retried: [] });
   expect(await worker.run(good)).toMatchObject({ status: "completed" });
   expect(await worker.run(failing)).toMatchObject({ status: "retrying" });
-  await expect.poll(() => queue.waiting.at(-1), patiently).toMatchObject({ body: { runId: failing, turn: 2 } }); // its retry
+  await expect.poll(() => queue.waiting.at(-1)).toMatchObject({ body: { runId: failing, turn: 2 } }); // its retry
   expect(worker.logged).toEqual([expect.stringContaining("a message of the queue names no turn")]);
 });
 
@@ -134,12 +134,12 @@ test("where the queue refuses what is sent, the alarm of the motion minute goes 
   const worker = await aWorker();
   queue.isRefusing = true;
   const runId = await worker.start("chain", { world: stage.world.url, steps: 25 });
-  await expect.poll(() => worker.logged.join(), patiently).toContain("the queue refuses messages: 429");
+  await expect.poll(() => worker.logged.join()).toContain("the queue refuses messages: 429");
   expect(await worker.run(runId)).toMatchObject({ status: "queued" });
   queue.isRefusing = false;
   await clock.advance(unalignedMs);
   await worker.turn(unalignedMs);
-  await expect.poll(() => queue.waiting, patiently).toHaveLength(1);
+  await expect.poll(() => queue.waiting).toHaveLength(1);
   await queue.drain(worker);
   expect(await worker.run(runId)).toMatchObject({ status: "completed" });
 });

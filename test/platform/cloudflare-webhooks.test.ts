@@ -6,7 +6,7 @@ import { type Fate, refused, unanswered } from "../postgres/neon-endpoint.ts";
 import { signed } from "../standard-webhooks.ts";
 import type { AWorker } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
-import { aStage, patiently } from "./worker-stage.ts";
+import { aStage } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -71,7 +71,7 @@ describe("a delivery of GitHub's", () => {
   test("goes through a real queue to the end of its run", async () => {
     const worker = await stage.begin({ self: null, bound: { queue: {}, alarm: {} } });
     expect(await push(worker)).toEqual([202, "accepted"]);
-    await expect.poll(() => statuses(worker), patiently).toEqual([["g1", "completed"]]);
+    await expect.poll(() => statuses(worker)).toEqual([["g1", "completed"]]);
     expect(worker.logged).toEqual([]);
   });
 
@@ -166,8 +166,6 @@ test("another webhook answers before where its options say so, and answers 500 w
   expect(await send(unbound, "shop", sent())).toEqual([500, "internal"]);
   expect(await push(unbound)).toEqual([200, "done"]);
   await unbound.ring();
-  await expect
-    .poll(() => unbound.logged.join("\n"), patiently)
-    .toContain("serve's option `queue` finds nothing in env");
+  await expect.poll(() => unbound.logged.join("\n")).toContain("serve's option `queue` finds nothing in env");
   expect(unbound.logged.join("\n")).toContain("the webhook shop answers before");
 });

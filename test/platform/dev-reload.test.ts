@@ -61,7 +61,7 @@ function begun(): string[] {
 
 const patience = { timeout: 20_000, interval: 50 };
 
-describe("a development server whose files change", { timeout: 60_000 }, () => {
+describe("a development server whose files change", () => {
   test("goes on with the new code, in the middle of a step, at the same address", async () => {
     const server = await aServer();
     const runId = await start(server);

@@ -82,7 +82,7 @@ async function resultOf(server: DevServer, runId: string): Promise<unknown> {
 
 const patience = { timeout: 20_000, interval: 50 };
 
-describe("a development server", { timeout: 60_000 }, () => {
+describe("a development server", () => {
   test("that is killed goes on with every run as it was, when it is started again on its folder", async () => {
     const first = await aServer();
     const parked = {
@@ -145,9 +145,7 @@ describe("a development server", { timeout: 60_000 }, () => {
   });
 });
 
-test("a development server whose key an earlier release made gets one with every scope", {
-  timeout: 60_000,
-}, async () => {
+test("a development server whose key an earlier release made gets one with every scope", async () => {
   const server = await aServer();
   await server.kill();
   const data = join(folder, "data");
@@ -164,7 +162,7 @@ test("a development server whose key an earlier release made gets one with every
   expect((await fetch(`${next.url}/v1/runs`, { headers })).status).toBe(200); // it is in somebody's shell
 });
 
-test("a development server ends when npm, which began it, is killed", { timeout: 60_000 }, async () => {
+test("a development server ends when npm, which began it, is killed", async () => {
   made.copyTo(join(folder, "data"));
   const args = ["--conditions=layover-source", "src/cli/main.ts", "dev", "--data", join(folder, "data"), "--port", "0"];
   const begin = `require("node:child_process").spawn(process.execPath, ${JSON.stringify(args)}, { stdio: "inherit" })`;

@@ -43,7 +43,7 @@ describe("a server with a door", () => {
     const server = await aServer({ namespace, prefix: "/layover", processes: { door: "auto" } });
     const listed = async () =>
       await database.query("select id, door from layover.process where namespace = $1", [namespace]);
-    await expect.poll(listed, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(listed).toHaveLength(1);
     const [row] = await listed();
     expect(row?.["door"]).toBe(server.url);
     const to = String(row?.["id"]);
@@ -70,7 +70,7 @@ describe("a server with a door", () => {
     const namespace = `doors-${namespaces}`;
     const server = await aServer({ namespace, processes: { door: "auto" } });
     const listed = async () => await database.query("select from layover.process where namespace = $1", [namespace]);
-    await expect.poll(listed, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(listed).toHaveLength(1);
     await server.close();
     expect(await listed()).toEqual([]);
   });

@@ -76,7 +76,7 @@ test("on Lambda", async () => {
 test("on workerd, by WebCrypto, and Node's own cipher opens what that has sealed", async () => {
   const worker = await stage.begin({}, { isEncrypted: true });
   const runId = await worker.start("chain", { world: stage.world.url, steps: 2 });
-  await expect.poll(() => worker.run(runId), { timeout: 15_000 }).toEqual(completed(linksBy("layover", 2)));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 2)));
   await expectSealed();
   const fetched = serveFetch({ workflows, database: sealed, secrets: () => [secret], publicUrl: () => worker.url });
   const answer = await fetched(new Request(`${worker.url}/v1/runs/${runId}`, { headers: authorized }));

@@ -80,9 +80,7 @@ test("100 due runs with histories of 6 MiB are all carried out", { timeout: 300_
   expect(errors).toEqual([]);
 });
 
-test("runs with slow bodies are at work together only as far as their histories have room", {
-  timeout: 90_000,
-}, async () => {
+test("runs with slow bodies are at work together only as far as their histories have room", async () => {
   const [count, atOnce] = [7, 3];
   const most = { atWork: 0 };
   let atWork = 0;
@@ -118,20 +116,18 @@ test("runs with slow bodies are at work together only as far as their histories 
     return (await database.pool.query(query)).rowCount;
   };
   for (let done = 0; done < count; done += 1) {
-    await expect.poll(() => atWork, { timeout: 20_000 }).toBe(Math.min(atOnce, count - done));
+    await expect.poll(() => atWork).toBe(Math.min(atOnce, count - done));
     const [next] = release;
     if (next === undefined) throw new Error("nothing is at work");
     release.delete(next);
     next();
-    await expect.poll(completed, { timeout: 20_000 }).toBe(done + 1);
+    await expect.poll(completed).toBe(done + 1);
   }
   expect(most.atWork).toBe(atOnce);
   await close();
 });
 
-test("a run whose history is still read counts with all of it, so that no other is claimed in its place", {
-  timeout: 60_000,
-}, async () => {
+test("a run whose history is still read counts with all of it, so that no other is claimed in its place", async () => {
   const [count, atOnce] = [6, 2];
   const paged = workflow({ name: "paged", version: 1 }).handler(async ({ step }) => {
     for (let number = 1; number <= 2; number += 1) await step.run(`part ${number}`, () => "never");
@@ -174,7 +170,7 @@ test("a run whose history is still read counts with all of it, so that no other 
     ...{ workflows: [paged], database: watched, namespace: "paged" },
     ...{ batch: 1, claimBytes: 1_048_576, workBytes: atOnce * 16_777_216 },
   });
-  await expect.poll(() => reading.now, { timeout: 20_000 }).toBeGreaterThanOrEqual(atOnce);
+  await expect.poll(() => reading.now).toBeGreaterThanOrEqual(atOnce);
   const claimed = "select from layover.run_state where namespace = 'paged' and status = 'running'";
   for (let looks = 0; looks < 20; looks += 1)
     expect((await database.pool.query(claimed)).rowCount).toBeLessThanOrEqual(atOnce);
@@ -185,9 +181,7 @@ test("a run whose history is still read counts with all of it, so that no other 
   await close();
 });
 
-test("a run whose history is as large as it may be is read in pages, and replayed as one", {
-  timeout: 120_000,
-}, async () => {
+test("a run whose history is as large as it may be is read in pages, and replayed as one", async () => {
   const parts = 16;
   const whole = workflow({ name: "whole", version: 1 }).handler(async ({ step }) => {
     let bytes = 0;
@@ -232,7 +226,7 @@ test("a run whose history is as large as it may be is read in pages, and replaye
   await close();
 });
 
-test("a claim whose answer is too large for the driver is sent again in halves", { timeout: 60_000 }, async () => {
+test("a claim whose answer is too large for the driver is sent again in halves", async () => {
   const small = workflow({ name: "small", version: 1 });
   const sizes: number[] = [];
   const narrow = async (...[text, parameters]: Parameters<Query>) => {

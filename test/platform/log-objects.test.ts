@@ -98,5 +98,8 @@ describe("a line of JSON", () => {
     const blocked = eventObject({ kind: "run_blocked", reason: "no", ...about }, " (twice)");
     expect(blocked).toMatchObject({ trace_id: "0af7", span_id: "b7ad", message: "the run is blocked: no (twice)" });
     expect(blocked).not.toHaveProperty("trace");
+    expect(eventObject({ kind: "run_slowed", until: new Date(60_000), ...about }, "")).toMatchObject({
+      message: "the run continues as new without waiting, so its next lap begins at 1970-01-01T00:01:00.000Z",
+    });
   });
 });

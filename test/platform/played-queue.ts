@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
 import * as z from "zod";
-import { type AWorker, patiently } from "./a-worker.ts";
+import type { AWorker } from "./a-worker.ts";
 
 interface Letter {
   readonly body: unknown;
@@ -81,7 +81,7 @@ export class PlayedQueue {
 
   /** Delivers until nothing waits. Waits for something first: a Worker sends after its answer. */
   async drain(worker: AWorker, size = 10): Promise<void> {
-    await expect.poll(() => this.waiting.length, patiently).toBeGreaterThan(0);
+    await expect.poll(() => this.waiting.length).toBeGreaterThan(0);
     while (this.waiting.length > 0) await this.deliver(worker, size);
   }
 }

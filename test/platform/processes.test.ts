@@ -73,9 +73,7 @@ test("what a process has at work when it is killed goes on in the other one with
   expect(lateMs.ofStep).toBeLessThan(60_000);
 });
 
-test("what a process has at work when it is asked to end goes on in the other one at once", {
-  timeout: 60_000,
-}, async () => {
+test("what a process has at work when it is asked to end goes on in the other one at once", async () => {
   const { one, wakesAt, through } = await aPairAtWork(3_000);
   await one.server.kill("SIGTERM");
   const endedAt = Date.now();

@@ -39,7 +39,7 @@ async function park(each: number): Promise<void> {
     for (const contract of contracts) {
       for (let count = 0; count < each; count += 1) {
         const run = await server.client.start(contract, stage.world.url);
-        await expect.poll(async () => (await run.get()).status, { timeout: 20_000 }).toBe("waiting");
+        await expect.poll(async () => (await run.get()).status).toBe("waiting");
       }
     }
   } finally {

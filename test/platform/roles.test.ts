@@ -146,7 +146,7 @@ describeEachPostgres(
       expect((await run.get()).status).toBe("failed");
       state.isBroken = false;
       expect(await run.restart({ from: "weigh" })).toMatchObject({ outcome: "restarted" });
-      await expect.poll(async () => (await run.get()).status, { timeout: 20_000 }).toBe("waiting");
+      await expect.poll(async () => (await run.get()).status).toBe("waiting");
       const link = await ask(`/v1/runs/${run.runId}/callbacks/customs`);
       const token = String(JSON.parse(link.text).url).split("/").at(-1) ?? "";
       expect(await client.callback(token)).toMatchObject({ status: "open" });
@@ -195,7 +195,7 @@ describeEachPostgres(
       return server;
     }
 
-    test("the runtime role plays the whole product, and may call every entry", { timeout: 120_000 }, async () => {
+    test("the runtime role plays the whole product, and may call every entry", async () => {
       await makeRoles(database.pool);
       const pool = await loggedIn("layover_runtime");
       await play(pool);
@@ -212,9 +212,7 @@ describeEachPostgres(
       }
     });
 
-    test("a reader sees what there is, and changes nothing by any function or statement", {
-      timeout: 120_000,
-    }, async () => {
+    test("a reader sees what there is, and changes nothing by any function or statement", async () => {
       await makeRoles(database.pool);
       const server = await play(await loggedIn("layover_runtime"));
       const { runId } = await server.client.start(box, { of: "books" }, { id: "b2", delay: "1 day" });

@@ -106,7 +106,7 @@ describeEachPostgres(
       processes.push(process);
       const { client } = process;
       const run = await client.start(parcel, { items: ["cup", "book", "lamp"] }, { id: "p1", tags: { to: "Bonn" } });
-      await expect.poll(() => urls.length, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => urls.length).toBeGreaterThan(0);
       await client.resolveCallback(String(urls.pop()).split("/").at(-1) ?? "", true, { contract: parcel });
       await run.signal("address", "Bonn");
       expect(await run.result({ wait: "20s" })).toEqual(["cup to Bonn", "book to Bonn", "lamp to Bonn"]);

@@ -112,7 +112,7 @@ test("a new deployment looks at what is ready, whenever it is due", async () => 
   await database.turnClock();
   const worker = await stage.begin({}, { invocation: { maxSteps: 1 } });
   const runId = await worker.start("chain", { world: stage.world.url, steps: 13 });
-  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toMatchObject({ records: 12 });
+  await expect.poll(() => worker.run(runId)).toMatchObject({ records: 12 });
   expect(await worker.ring()).toBe("ok");
   expect(await worker.run(runId)).toMatchObject({ status: "completed" });
 });

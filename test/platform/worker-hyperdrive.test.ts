@@ -17,7 +17,7 @@ test("a Worker that asks through Hyperdrive calls the database as it is told to,
     bound: { hyperdrive: address.href },
   });
   const runId = await worker.start("chain", { world: stage.world.url, steps: 3 });
-  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toEqual(completed(linksBy("layover", 3)));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 3)));
   const { rows } = await database.pool.query("select endpoint from layover.environment");
   expect(rows).toEqual([{ endpoint: "db.example.com/orders" }]);
   expect(worker.logged).toEqual([]);

@@ -49,7 +49,7 @@ async function endsDespite(worker: AWorker, ...fates: (Fate | undefined)[]): Pro
   const each = [...fates.filter((fate) => fate !== undefined), answered];
   stage.endpoint.next(...Array.from({ length: 6 }, () => each).flat()); // clock, start, claim, 3 finishes
   const runId = await worker.start("chain", { world: stage.world.url, steps: 3 });
-  await expect.poll(() => recordsOf(runId), { timeout: 10_000 }).toHaveLength(3);
+  await expect.poll(() => recordsOf(runId)).toHaveLength(3);
   await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 3)));
   expect(stage.world.asked.slice(before)).toEqual(["link-1", "link-2", "link-3"]);
   expect(stage.endpoint.arrivals).toBeGreaterThanOrEqual(6 + 3 * fates.length);
@@ -64,7 +64,7 @@ test("a compute that takes two seconds for a claim and a finish of a delivery is
   };
   stage.endpoint.next(answered, answered, slow, slow);
   const runId = await worker.start("chain", { world: stage.world.url, steps: 2 });
-  await expect.poll(() => recordsOf(runId), { timeout: 10_000 }).toHaveLength(2);
+  await expect.poll(() => recordsOf(runId)).toHaveLength(2);
   await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 2)));
   expect(stage.world.asked.slice(asked)).toEqual(["link-1", "link-2"]);
 });
@@ -117,7 +117,7 @@ test("a start whose client leaves before it is answered is there, once, and is c
     });
   const left = start(leaving.signal);
   const runs = async () => (await database.pool.query("select from layover.run where user_id = 'left'")).rowCount;
-  await expect.poll(runs, { timeout: 10_000 }).toBe(1);
+  await expect.poll(runs).toBe(1);
   leaving.abort();
   await expect(left).rejects.toThrow();
   answer.resolve(); // the Worker goes on, and may be the one that carries it out
@@ -126,7 +126,7 @@ test("a start whose client leaves before it is answered is there, once, and is c
   const { runId } = await again.json();
   await clock.advance(180_000);
   await worker.ring();
-  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toMatchObject({ status: "completed" });
+  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
   expect(await runs()).toBe(1);
   // The body may have run twice: the clock may have ended the lease of a Worker that was at it.
   const { rows } = await database.pool.query("select path from layover.record where run_id = $1", [runId]);

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { AWorker, type WorkerOptions } from "./a-worker.ts";
-import { aStage, completed, linksBy, patiently } from "./worker-stage.ts";
+import { aStage, completed, linksBy } from "./worker-stage.ts";
 import { workerWithNode } from "./wrangler-bundle.ts";
 
 const database = testDatabase();
@@ -26,7 +26,7 @@ async function connections(): Promise<number> {
 test("a Worker with `pg` carries a run from its start to its end, by TCP", async () => {
   const worker = await aWorker();
   const runId = await worker.start("chain", { world: stage.world.url, steps: 25 });
-  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toEqual(completed(linksBy("layover", 25)));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 25)));
   expect(worker.logged).toEqual([]);
 });
 
@@ -35,9 +35,9 @@ test("a Worker with `pg` carries what a queue delivers, whatever goes on beside 
   const chains = Array.from({ length: 12 }, () => worker.start("chain", { world: stage.world.url, steps: 25 }));
   const fans = [4, 30].map((steps) => worker.start("fan", { world: stage.world.url, steps }));
   for (const runId of await Promise.all([...chains, ...fans]))
-    await expect.poll(() => worker.run(runId), patiently).toMatchObject({ status: "completed" });
+    await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
   expect(await worker.ring()).toBe("ok");
-  await expect.poll(() => connections(), patiently).toBe(0);
+  await expect.poll(() => connections()).toBe(0);
   expect(worker.logged).toEqual([]);
 });
 

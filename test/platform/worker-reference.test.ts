@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { signed } from "../standard-webhooks.ts";
 import { AWorker } from "./a-worker.ts";
-import { aStage, completed, patiently } from "./worker-stage.ts";
+import { aStage, completed } from "./worker-stage.ts";
 import { referenceWorker } from "./wrangler-bundle.ts";
 
 const database = testDatabase();
@@ -56,7 +56,7 @@ test("the Worker of wrangler.toml takes what the shop delivers, in whatever orde
   expect(await deliver("e6", { type: "address.changed", id: "o7" })).toBe("refused");
   expect(await deliver("e4", placed, `${secret.slice(0, -4)}AAAA`)).toBe(401);
   const approval = () => /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(worker.logged.join("\n"))?.[0];
-  await expect.poll(approval, patiently).toBeDefined();
+  await expect.poll(approval).toBeDefined();
   await fetch(approval() ?? "", {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -65,7 +65,7 @@ test("the Worker of wrangler.toml takes what the shop delivers, in whatever orde
   const { rows } = await database.pool.query("select id from layover.run where user_id = 'o7'");
   expect(rows).toHaveLength(1);
   await expect
-    .poll(() => worker.run(rows[0]?.id), patiently)
+    .poll(() => worker.run(rows[0]?.id))
     .toEqual(completed(expect.objectContaining({ address: { street: "2 Oak St", city: "Leeds" } })));
 });
 
@@ -79,7 +79,7 @@ test("the Worker of wrangler.toml carries an order from its start to its end", a
     outboundService: neon.answer,
   });
   const runId = await worker.start("order", input, { id: "order-1" });
-  await expect.poll(() => worker.run(runId), patiently).toMatchObject({ status: "waiting" });
+  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "waiting" });
   const [url = ""] = /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(worker.logged.join("\n")) ?? [];
   const headers = { "content-type": "application/json" };
   expect((await fetch(url, { method: "POST", headers, body: '{"ok": true}' })).status).toBe(200);
@@ -87,6 +87,6 @@ test("the Worker of wrangler.toml carries an order from its start to its end", a
     charge: expect.stringMatching(/^charge_/),
     parcels: [expect.any(String), expect.any(String)],
   });
-  await expect.poll(() => worker.run(runId), patiently).toEqual(completed(result));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(result));
   expect(await worker.ring()).toBe("ok");
 });

@@ -8,7 +8,7 @@ import { type NeonEndpoint, openNeonEndpoint } from "../postgres/neon-endpoint.t
 import { AWorker, bundled, type Settings, secrets, type WorkerOptions } from "./a-worker.ts";
 import { openWorld, type World } from "./world.ts";
 
-export { patiently } from "./a-worker.ts";
+export {} from "./a-worker.ts";
 
 export interface Stage {
   readonly world: World;

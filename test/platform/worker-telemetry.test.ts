@@ -7,7 +7,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { type AWorker, bundled } from "./a-worker.ts";
 import { attributeOf, openCollector } from "./collector.ts";
 import { PlayedQueue } from "./played-queue.ts";
-import { aStage, patiently } from "./worker-stage.ts";
+import { aStage } from "./worker-stage.ts";
 
 const stage = aStage(testDatabase({ isOwn: true }));
 const collector = await openCollector();
@@ -35,7 +35,7 @@ const times = (count: number, name: string) => Array.from({ length: count }, () 
 test("when a delivery ends, the spans of its turns and steps are sent, and all are in one trace", async () => {
   const worker = await aTracedWorker();
   const runId = await worker.start("chain", { world: stage.world.url, steps: 25 });
-  await expect.poll(() => queue.waiting, patiently).toHaveLength(1);
+  await expect.poll(() => queue.waiting).toHaveLength(1);
   const sent: number[] = [];
   while (queue.waiting.length > 0) {
     await queue.deliver(worker);
@@ -52,7 +52,7 @@ test("deliveries side by side in one isolate share the SDK, and lose no span", a
   const worker = await aTracedWorker();
   const starts = Array.from({ length: 6 }, () => worker.start("chain", { world: stage.world.url, steps: 2 }));
   const runIds = await Promise.all(starts);
-  await expect.poll(() => queue.waiting, patiently).toHaveLength(6);
+  await expect.poll(() => queue.waiting).toHaveLength(6);
   await Promise.all(runIds.map(() => queue.deliver(worker, 1)));
   for (const runId of runIds) {
     expect(namesOf(runId).filter((name) => name === "step link")).toEqual(times(2, "step link"));
@@ -67,7 +67,7 @@ test("a collector that does not answer holds a delivery for two seconds, and wha
     await worker.start("chain", { world: stage.world.url }),
     await worker.start("chain", { world: stage.world.url }),
   ];
-  await expect.poll(() => queue.waiting, patiently).toHaveLength(2);
+  await expect.poll(() => queue.waiting).toHaveLength(2);
   collector.opens = new Promise(() => {});
   await queue.deliver(worker, 1);
   collector.opens = Promise.resolve();

@@ -5,7 +5,7 @@ import { aSlowBody, type SlowBody, slowly } from "../http/a-slow-body.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { refused } from "../postgres/neon-endpoint.ts";
 import { type AWorker, authorized, bundled } from "./a-worker.ts";
-import { aStage, completed, linksBy, patiently, settledIn } from "./worker-stage.ts";
+import { aStage, completed, linksBy, settledIn } from "./worker-stage.ts";
 
 const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
@@ -29,9 +29,7 @@ test.each([
   const headers = { "content-type": "application/json" };
   const answer = await fetch(callbackUrl(worker), { method: "POST", headers, body: '"question"' });
   expect(await answer.json()).toEqual({ outcome: "resolved" });
-  await expect
-    .poll(() => worker.run(runId), { timeout: 10_000 })
-    .toEqual(completed(`question: done by layover, after a nap`));
+  await expect.poll(() => worker.run(runId)).toEqual(completed(`question: done by layover, after a nap`));
   expect(worker.logged).toHaveLength(1);
 });
 
@@ -88,7 +86,7 @@ test("a chain of requests to oneself ends at the twelfth, and the next cron trig
   const worker = await stage.begin({}, { invocation: { maxSteps: 1 } });
   await settledIn(worker);
   const runId = await worker.start("chain", { world: stage.world.url, steps: 15 });
-  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toMatchObject({ records: 12 });
+  await expect.poll(() => worker.run(runId)).toMatchObject({ records: 12 });
   expect(await worker.ring()).toBe("ok");
   expect(await worker.run(runId)).toMatchObject({ status: "queued", records: 12 });
   await clock.advance(120_000);
@@ -180,9 +178,9 @@ test("all requests of an isolate share the room for bodies", async () => {
     hold(); // in place of one that was refused while another body was whole
     return (await post(whole())).status;
   };
-  await expect.poll(refused, patiently).toBe(503);
+  await expect.poll(refused).toBe(503);
   leave.abort();
-  await expect.poll(async () => (await post(whole())).status, patiently).toBe(201);
+  await expect.poll(async () => (await post(whole())).status).toBe(201);
 });
 
 test("lists for which an isolate has no place are answered after the others", async () => {

@@ -10,7 +10,7 @@ type JobStep = Step;
 beforeAll(async () => {
   const first = await testEngine({ workflows: [] });
   await first.close();
-}, 120_000);
+});
 
 const engines: { close(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -5,7 +5,7 @@ import { threeHosts } from "./three-hosts.ts";
 
 const database = testDatabase({ isOwn: true });
 const timeout = 120_000;
-const patiently = { timeout: 30_000, interval: 50 };
+const patiently = { interval: 50 };
 
 test("a run goes from host to host, and each of its steps is done once", { timeout }, async () => {
   const { world, start, get, signal } = await threeHosts(database);

@@ -150,7 +150,7 @@ test("no text of a user becomes code, on any page", async () => {
   expect(await strangeThings(page)).toEqual([]);
   expect(complaints.filter((complaint) => !/status of (4\d\d)/.test(complaint))).toEqual([]);
   await page.close();
-}, 60_000);
+});
 
 test("no other page shows the dashboard in a frame", async () => {
   const page = await browser.newPage();

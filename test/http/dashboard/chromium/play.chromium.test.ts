@@ -218,5 +218,5 @@ describe.each<[string, Looks]>([
     }
     expect(complaints).toEqual([]);
     await page.close();
-  }, 90_000);
+  });
 });
