@@ -14,9 +14,8 @@ export function refusalOf(verb: Verb, answer: RepairAnswer, from: Place | undefi
   switch (answer.outcome) {
     case "not_applicable": {
       const { status } = answer;
-      return refusal("not_applicable", `the run ${runId} is ${status}, so it cannot be ${done[verb]}`, hints[verb], {
-        runStatus: status,
-      });
+      const why = `the run ${runId} is ${status}, so it cannot be ${done[verb]}`;
+      return refusal("not_applicable", why, hintFor(verb, status), { runStatus: status });
     }
     case "at_work":
       return refusal("at_work", `a step of the run ${runId} is still at work`, "Try again when it has ended.", {
@@ -87,7 +86,7 @@ function refusalOfPlaces(answer: RepairAnswer & { outcome: "would_repeat" | "res
   const places = answer.places.map(placeName).join(", ");
   const details = { runId, places };
   if (outcome === "would_repeat") {
-    return new LayoverError(outcome, `what succeeded after the failure cannot be kept: ${why ?? places}`, {
+    return new LayoverError(outcome, `what succeeded or was asked after the failure cannot be kept: ${why ?? places}`, {
       hint: "Restart the run from a step: what came after that is carried out again.",
       details,
     });
@@ -98,9 +97,15 @@ function refusalOfPlaces(answer: RepairAnswer & { outcome: "would_repeat" | "res
   });
 }
 
+function hintFor(verb: Verb, status: string): string {
+  return verb === "restart" && (status === "cancelling" || status === "compensating") ? restartOfEnding : hints[verb];
+}
+
 const mostShown = 20;
 
 const done = { retry: "retried", restart: "restarted", fork: "forked" } as const;
+const restartOfEnding =
+  "What it did is to be undone first. Let it end: resume it if it is paused, or deploy code that fits if it is blocked. Or terminate it, and nothing more is undone. Then restart it.";
 const hints = {
   retry: "Only a run that failed can be retried.",
   restart: "A run can be restarted when it is over, blocked or paused. Pause it first, or cancel it.",

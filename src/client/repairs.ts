@@ -82,7 +82,10 @@ export interface RestartPlan {
   readonly runId: string;
   readonly kept: number;
   readonly dropped: number;
-  /** The first hundred records that it would drop. */
+  /**
+   * The first hundred records that it would drop. What these steps did is not undone. Whether a step has a `compensate` is
+   * known to the code alone, so it is not told here.
+   */
   readonly records: readonly CutRecord[];
 }
 

@@ -18,12 +18,12 @@ export function isUuid(text: string): boolean {
   return uuid.test(text);
 }
 
-/** Checks the id of a run that is to be started. @throws LayoverError `invalid_request` */
-export function checkRunId(runId: string): string {
+/** Checks the id of a run that is to be started. `field` is where it was given. @throws LayoverError `invalid_request` */
+export function checkRunId(runId: string, field = "runId"): string {
   if (uuid.test(runId) && runId[14] === "7") return runId.toLowerCase();
-  throw new LayoverError("invalid_request", "the runId is not a uuid of version 7", {
-    hint: 'Make it with `v7()` of the package "uuid", or leave it out. Your own id goes under `id`.',
-    details: { field: "runId" },
+  throw new LayoverError("invalid_request", `the ${field} is not a uuid of version 7`, {
+    hint: 'Make it with `v7()` of the package "uuid", or leave it out. An id of your own goes under `id`.',
+    details: { field },
   });
 }
 

@@ -109,15 +109,15 @@ export interface RunVerbs {
    * failed, and nothing else. If the code no longer fits what is kept, the run is failed again, as it was. A `signal` is sent
    * in the same act.
    *
-   * @throws LayoverError `unknown_run`, `not_applicable`; `would_repeat` if something succeeded because of the failure;
-   *   `result_needed`, `child_failed`, `compensated`, `epoch_changed`, `signal_closed`, `unknown_signal`, `invalid_payload`
+   * @throws LayoverError `unknown_run`, `not_applicable`; `would_repeat` if something succeeded because of the failure, or a callback
+   *   was made because of it; `result_needed`, `child_failed`, `compensated`, `epoch_changed`, `signal_closed`, `unknown_signal`, `invalid_payload`
    */
   retry<C extends Contract>(runId: string, options?: RetryOptions<C>): Promise<RepairReceipt>;
 
   /**
    * Lets a run begin again, from a step or from its start: what came after is dropped, and not undone. Steps that are carried
    * out again have new idempotency keys. Signals that it had taken after that are taken again. A run can be restarted when it
-   * is over, blocked or paused.
+   * is over, blocked or paused, but not while it closes or is being undone: let it end first, or terminate it.
    *
    * @throws LayoverError `unknown_run`, `unknown_step`, `not_applicable`, `at_work`, `compensated`, `epoch_changed`,
    *   `invalid_input`

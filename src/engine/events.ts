@@ -81,6 +81,11 @@ export type LayoverEvent =
   | ({ readonly kind: "contract_differs" } & OfRun)
   /** A turn did not get on. It is tried again; after four tries the run is blocked. */
   | ({ readonly kind: "run_held_up"; readonly reason: string } & OfRun)
+  /**
+   * The run continues as new again and again without waiting for anything, so its next lap begins at `until`: a second
+   * after the lap before, then two, four … up to a minute.
+   */
+  | ({ readonly kind: "run_slowed"; readonly until: Date } & OfRun)
   | ({ readonly kind: "step_completed" } & OfAttempt)
   /** An attempt failed, and another one follows at `retryAt`. */
   | ({

@@ -247,7 +247,7 @@ export class Invocation {
     if (answer.outcome !== "finished" || contract === undefined) return;
     const about = this.#about(taken.runId, contract, lease);
     const isForOthers = answer.isReady === true; // for another deployment, not blocked
-    for (const event of finishEvents(taken, about, answer.isBlocked))
+    for (const event of finishEvents(taken, about, answer))
       if (event.kind !== "run_blocked" || !isForOthers) this.context.tell(event);
   }
 

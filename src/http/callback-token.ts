@@ -55,7 +55,7 @@ function signedText(namespace: string, packed: string): string {
 }
 
 function pack(ref: CallbackRef, environment: string | undefined): Uint8Array {
-  const { title = "", text = "", endsAt = 0, madeAt = -1 } = ref;
+  const { title = "", text = "", endsAt = 0, madeAt = -1, madeIn = 0 } = ref;
   const isAsking = title !== "" || text !== "";
   const runId = ref.runId.replaceAll("-", "").match(/../g) ?? [];
   return Uint8Array.from([
@@ -72,6 +72,7 @@ function pack(ref: CallbackRef, environment: string | undefined): Uint8Array {
     ...packText(environment === defaultEnvironment ? "" : (environment ?? "")),
     ...packNumber(Math.ceil(endsAt / dayMs)),
     ...packNumber(madeAt + 1),
+    ...(madeIn > 0 ? packNumber(madeIn) : []),
   ]);
 }
 
@@ -112,6 +113,8 @@ function unpack(bytes: Uint8Array): { readonly ref: CallbackRef; readonly madeFo
   const madeFor = text();
   const endsAt = number() * dayMs;
   const madeAt = number() - 1;
+  const madeIn = number();
   const asked = { ...(title !== "" && { title }), ...(body !== "" && { text: body }) };
-  return { ref: { ...ref, ...asked, ...(endsAt > 0 && { endsAt }), ...(madeAt >= 0 && { madeAt }) }, madeFor };
+  const made = { ...(madeAt >= 0 && { madeAt }), ...(madeIn > 0 && { madeIn }) };
+  return { ref: { ...ref, ...asked, ...(endsAt > 0 && { endsAt }), ...made }, madeFor };
 }

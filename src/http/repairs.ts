@@ -1,5 +1,6 @@
 /** What repairs a run: retry, restart and fork. Each is a POST of its own, and may be sent again with its `callId`. */
 
+import { checkRunId } from "../client/run-id.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import type { LayoverError } from "../core/errors.ts";
 import type { Contracts } from "./contracts.ts";
@@ -61,9 +62,10 @@ export function repairRoutes(contracts: Contracts, maxBytes: number): readonly R
       answer: async (visit) => {
         const { client, request } = visit;
         const { input, newRunId, ...options } = await readFields(request, maxBytes, forkFields);
+        const key = idempotencyKeyOf(request.headers); // the new run's id: by that the same request again is known
         const forked = await client.fork(visit.param("id"), {
           ...options,
-          newRunId: newRunId ?? idempotencyKeyOf(request.headers),
+          newRunId: newRunId ?? (key && checkRunId(key, "Idempotency-Key")),
           ...(await newInput(input, visit, contracts)),
         });
         return respondTo(request, forked, { status: 201, headers: { location: `../${forked.runId}` } });

@@ -8,7 +8,7 @@ import { LayoverError } from "../core/errors.ts";
  * The number of the last file in `migrations/`. A bundle does not have these files. `UPDATE_SCHEMA=1 npm test --
  * schema` writes it.
  */
-export const newestMigration = 37;
+export const newestMigration = 38;
 
 /** The version of this package. `UPDATE_SCHEMA=1 npm test -- schema` writes it, too. */
 export const ownRelease = "0.1.0";

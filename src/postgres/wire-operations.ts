@@ -81,6 +81,7 @@ export type RepairAnswer =
   | { readonly outcome: "child_failed"; readonly runId: string; readonly children: readonly string[] }
   | (Cut & { readonly outcome: "would_restart"; readonly records: readonly CutRecord[] })
   | { readonly outcome: "forked"; readonly runId: string; readonly turn?: number }
+  /** `closing`, `compensating`: it is to end, also where it is blocked or paused amid that. */
   | { readonly outcome: "not_applicable"; readonly runId: string; readonly status: RunStatus }
   | { readonly outcome: "at_work"; readonly runId: string; readonly until: number }
   | { readonly outcome: "epoch_changed"; readonly runId: string; readonly epoch: number }

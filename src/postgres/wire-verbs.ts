@@ -62,11 +62,16 @@ export type SignalWithStartAnswer =
     })
   | Extract<StartAnswer, { outcome: "conflict" }>;
 
-export interface CallbackCall extends Place {
+/** The fields of a callback's URL by which the database finds its wait, and knows whether the URL still counts. */
+export interface CallbackUrl extends Place {
   readonly runId: string;
   readonly epoch: number;
-  /** How many records its run had handed out when its URL was made. Left out: nobody knows. */
+  /** How many records its run had handed out when it was made. Left out: nobody knows. */
   readonly madeAt?: number;
+  /** The epoch of its run when it was made. Left out: the first one, or nobody knows. */
+  readonly madeIn?: number;
+}
+export interface CallbackCall extends CallbackUrl {
   readonly outcome: "resolved" | "rejected";
   readonly value: string;
   /** A digest of the answer as it was sent, if the schema made something else of it (`value`). */

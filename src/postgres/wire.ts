@@ -174,6 +174,15 @@ export interface ClaimedRun extends Claimed {
   readonly children?: { readonly isMore: boolean; readonly ends: readonly WireChildEnd[] } | null;
   /** Its handler has ended, and these steps have no record and may have had their effect. */
   readonly attempted?: readonly Attempted[] | null;
+  /** How the run ends that closes, whatever its code comes to by now. Functions and finishes of an earlier release leave it out. */
+  readonly endsAs?: EndsAs | null;
+}
+/** How a run ends whose handler has ended: what the finish would say that ends it. */
+export interface EndsAs {
+  readonly next: "failed" | "cancelled";
+  /** The error, as the codec's text. */
+  readonly value: string;
+  readonly failure?: Failure;
 }
 export interface Attempted extends Place {
   /** The run that was invoked. Left out: a step was carried out. */
@@ -223,6 +232,22 @@ export interface PageCall extends Partial<Place> {
 export type PageAnswer =
   | { readonly outcome: "read"; readonly now: number; readonly records: readonly WireRecord[] | null }
   | { readonly outcome: "superseded"; readonly now: number };
+
+/** Asks how runs have ended that a claimed run has invoked. */
+export interface EndsCall {
+  readonly runId: string;
+  readonly token: string;
+  readonly runIds: readonly string[];
+}
+export type EndsAnswer =
+  | { readonly outcome: "read"; readonly now: number; readonly isMore: boolean; readonly ends: readonly InvokedEnd[] }
+  | { readonly outcome: "superseded"; readonly now: number };
+export interface InvokedEnd {
+  readonly runId: string;
+  readonly status: "completed" | "failed" | "cancelled";
+  /** Its result or its error, as the codec's text. */
+  readonly value: string;
+}
 
 export interface NewRecord extends Place {
   readonly kind: RecordKind;
@@ -321,8 +346,15 @@ export interface FinishRun {
    * The claim after that tells which of them may have had their effect.
    */
   readonly closing?: true;
+  /**
+   * The handler has not ended, but the run's history is full: it is told, as after a cancel, and cleans up before the run ends by `endsAs`.
+   * It comes with `closing`, by which functions of releases before end the run at once.
+   */
+  readonly cleansUp?: true;
   /** Its last record is the `ending`, with so many undos. It is refused while a lease stands. */
   readonly ending?: number;
+  /** How the run ends, beside `closing` or `ending`. It is kept if the run closes. Releases before leave it out. */
+  readonly endsAs?: EndsAs;
   /** How many undos failed for good. */
   readonly failedUndos?: number;
   /** What failed the run, for whoever retries it. */

@@ -103,7 +103,19 @@ export class Process {
       onMistake: (mistake) => this.isDead || options.onMistake(mistake),
     });
     this.wake = async () => void (await this.#engine.tick());
-    this.client = new Client({ calls: this.calls, dispatch, wake: this.wake, openCallback, host });
+    this.client = new Client({
+      calls: this.calls,
+      dispatch,
+      wake: this.wake,
+      openCallback,
+      onEndAsked: this.#engine.tellEnd,
+      host,
+    });
+  }
+
+  /** Tells the bodies of a run that it was asked to end. */
+  tellEnd(runId: string): Promise<void> {
+    return this.#engine.tellEnd(runId);
   }
 
   /** Begins where another one has died. Nobody else uses this database, so whoever held a lease is dead. */

@@ -259,6 +259,7 @@ export class Stage {
       dispatch: async (turns, delayMs) => (await this.#aliveProcess()).dispatch(turns, delayMs),
       wake: async () => (await this.#aliveProcess()).wake(),
       openCallback: callbackOpener({ secrets, namespace: this.#namespace }),
+      onEndAsked: async (runId) => await (await this.#aliveProcess().catch(() => undefined))?.tellEnd(runId),
       host,
     });
   }

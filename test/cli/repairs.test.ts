@@ -54,14 +54,14 @@ describe("the commands that repair runs", () => {
 
   const statusOf = async () => (await server?.client.runById(ship, "s1"))?.get().then(({ status }) => status);
 
-  test("retry a failed run, and show that it is another epoch", { timeout: 60_000 }, async () => {
+  test("retry a failed run, and show that it is another epoch", async () => {
     await aFailedRun();
     expect(await ask("retry", "ship/s1", "--by", "ada", "--reason", "the van is back")).toEqual({
       status: 0,
       stdout: "It goes on as epoch 1. 1 record is kept, 1 forgotten.\n",
       stderr: "",
     });
-    await expect.poll(statusOf, { timeout: 20_000 }).toBe("completed");
+    await expect.poll(statusOf).toBe("completed");
     const shown = (await ask("show", "ship/s1")).stdout;
     expect(shown).toMatch(
       / ✓ +step pack .*\n.* ● +retry by ada +the van is back\n.* – +epoch 1 +retried, with 1 record of before\n.* ✓ +step send /,
@@ -77,10 +77,10 @@ describe("the commands that repair runs", () => {
     });
   });
 
-  test("say what a restart would drop, and then restart", { timeout: 60_000 }, async () => {
+  test("say what a restart would drop, and then restart", async () => {
     await aFailedRun();
     expect((await ask("restart", "ship/s1", "--from", "send", "--dry-run")).stdout).toBe(
-      "1 record is kept, and 1 dropped:\n      2  step send, which failed\n",
+      "1 record is kept, and 1 dropped:\n      2  step send, which failed\nWhat these did is not undone.\n",
     );
     expect((await ask("restart", "ship/s1", "--from", "sned")).stderr).toMatch(
       /^The run \S+ has not come to sned\.\nIts history names the places\./,
@@ -88,10 +88,10 @@ describe("the commands that repair runs", () => {
     expect((await ask("restart", "ship/s1", "--from", "send")).stdout).toBe(
       "It begins again, as epoch 1. 1 record is kept, 1 dropped.\n",
     );
-    await expect.poll(statusOf, { timeout: 20_000 }).toBe("completed");
+    await expect.poll(statusOf).toBe("completed");
   });
 
-  test("retry a run with a signal, and refuse a payload of no signal", { timeout: 60_000 }, async () => {
+  test("retry a run with a signal, and refuse a payload of no signal", async () => {
     await aFailedRun();
     expect((await ask("retry", "ship/s1", "--payload", "1")).stderr).toBe(
       "--payload is that of a signal.\nName the signal: --signal NAME\n",
@@ -100,10 +100,10 @@ describe("the commands that repair runs", () => {
     expect((await ask("retry", "ship/s1", "--signal", "van", "--payload", '{"plate": "BN 7"}')).stdout).toBe(
       "It goes on as epoch 1. 1 record is kept, 1 forgotten.\n",
     );
-    await expect.poll(statusOf, { timeout: 20_000 }).toBe("completed");
+    await expect.poll(statusOf).toBe("completed");
   });
 
-  test("restart and fork a run with another input, which its contract checks", { timeout: 60_000 }, async () => {
+  test("restart and fork a run with another input, which its contract checks", async () => {
     await aFailedRun();
     expect(await ask("restart", "ship/s1", "--input", '{"to": 7}')).toMatchObject({
       status: 1,
@@ -126,7 +126,7 @@ describe("the commands that repair runs", () => {
     expect(await server?.client.result(forked, { wait: "20s" })).toBe("sent to Pisa");
   });
 
-  test("fork a run under another id", { timeout: 60_000 }, async () => {
+  test("fork a run under another id", async () => {
     await aFailedRun();
     const runId = (await ask("fork", "ship/s1", "--from", "send", "--id", "s2")).stdout.trim();
     expect(await server?.client.result(runId, { wait: "20s" })).toBe("sent");
@@ -139,7 +139,16 @@ describe("the commands that repair runs", () => {
     );
   });
 
-  test("take a result that a person gives, and refuse one that is no JSON", { timeout: 60_000 }, async () => {
+  test("say how to give a result that was lost", async () => {
+    await aFailedRun();
+    await database.pool.query(`update layover.run_state set failure = failure || '{"lost": [2]}'`);
+    expect(await ask("retry", "ship/s1")).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^The result of send is lost, .*\n.* give its result: --result 'charge=.*'\n$/),
+    });
+  });
+
+  test("take a result that a person gives, and refuse one that is no JSON", async () => {
     await aFailedRun();
     expect(await ask("retry", "ship/s1", "--result", "send=by hand")).toMatchObject({
       status: 1,

@@ -1,8 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
+import { workflow } from "layover";
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { timeline } from "../../src/cli/runs/timeline.ts";
 import { cancelled } from "../engine/cancelling.ts";
 import { play, type TestedHandler, tested, worldOf } from "../engine/playing.ts";
+import { World } from "../engine/world.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const database = testDatabase();
@@ -21,6 +24,21 @@ test("a wait that nothing came for has timed out, and a name is closed", async (
     await step.close("go");
   });
   expect(lines).toMatch(/ {2}– {2}signal go +timed out\n.* ✓ {2}close go\S* +closed: no more is taken$/);
+});
+
+test("a lap that has not begun tells when and why it begins later", async () => {
+  const laps = workflow({ name: "laps", version: 1, input: z.number() });
+  const handle = laps.handler(async ({ input, step }) => void (input < 9 && (await step.continueAsNew(input + 1))));
+  const world = await World.begin(database, { workflows: [handle] });
+  const run = await world.start(laps, 1);
+  await world.pass("10 seconds");
+  const lines = timeline(await world.get(run.runId), await world.history(run), {
+    now: new Date(world.now),
+    width: 200,
+  });
+  expect(stripVTControlCharacters(lines)).toMatch(
+    / – {2}epoch 3 +continued as new\n.* – {2}epoch 4 +continued as new\. It begins in \d+ s \(.*\), since its laps wait for nothing$/,
+  );
 });
 
 test("a run that was cancelled tells who asked, why, and what cleaned up", async () => {

@@ -1,5 +1,5 @@
 /** Runs that a run starts and waits for: what `step.invoke` answers and throws, and how deep such runs may go. */
-import { ChildFailedError, NonRetryableError, TimeoutError, workflow } from "layover";
+import { ChildFailedError, NonRetryableError, StepError, TimeoutError, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
@@ -55,6 +55,22 @@ describe("step.invoke", () => {
       runId: started?.runId,
       cause: { name: "NonRetryableError", message: "no", data: { nr: 7 } },
     });
+  });
+
+  test("throws a StepError if the id is taken by another run, which it neither waits for nor cancels", async () => {
+    const world = await family(async ({ step }) => {
+      try {
+        return await step.invoke("twice", child, { nr: 2 }, { id: "a1" });
+      } catch (error) {
+        if (!(error instanceof StepError)) throw error;
+        return error.cause.code;
+      }
+    }, waiting);
+    const other = await world.start(child, { nr: 1 }, { id: "a1" });
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: "conflict" });
+    expect(await childrenOf(world)).toMatchObject([{ runId: other.runId, status: "waiting" }]);
   });
 
   test.each(["cancel", "terminate"] as const)("throws a ChildFailedError after the %s of the run", async (verb) => {

@@ -52,15 +52,46 @@ describe("onParentEnd", () => {
     });
   });
 
-  test.each(["cancel", "terminate"] as const)("cancels the run at the %s of the parent", async (verb) => {
-    const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }), waiting);
-    const run = await world.start(tested);
-    await world.pass("1 hour");
-    await world.ask((client) => client[verb](run.runId));
-    await world.pass("3 minutes");
-    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled" });
-    expect((await childrenOf(world))[0]).toMatchObject({ status: "cancelled" });
+  describe.each(["cancel", "terminate"] as const)("at the %s of the parent", (verb) => {
+    test.each([
+      ["cancels the run by default", {}, "cancelled"],
+      ["lets the run go on if it says so", { onParentEnd: "abandon" }, "waiting"],
+    ] as const)("%s", async (_, options, status) => {
+      const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }, options), waiting);
+      const run = await world.start(tested);
+      await world.pass("1 hour");
+      await world.ask((client) => client[verb](run.runId));
+      await world.pass("3 minutes");
+      expect(await world.get(run.runId)).toMatchObject({ status: "cancelled" });
+      expect(await childrenOf(world)).toMatchObject([{ status }]);
+    });
   });
+
+  test.each([
+    ["step.map", (step: InvokeStep) => step.map("all", [1, 2], (nr, { step }) => step.invoke("it", child, { nr }))],
+    ["Promise.all", (step: InvokeStep) => Promise.all([1, 2].map((nr) => step.invoke("it", child, { nr })))],
+  ])(
+    "lets the run go on until the end of a parent that has caught the failure of another one in %s",
+    async (_, way) => {
+      const oneFails = child.handler(async ({ input, step }) => {
+        if (input.nr === 1) throw new NonRetryableError("no");
+        await step.waitForSignal("go");
+        return "went";
+      });
+      const world = await family(async ({ step }) => {
+        const caught = await way(step).catch(() => "caught");
+        await step.sleep("after", "1 day");
+        return caught;
+      }, oneFails);
+      const run = await world.start(tested);
+      await world.pass("23 hours");
+      const statuses = async () => (await childrenOf(world)).map(({ status }) => status).toSorted();
+      expect(await statuses()).toEqual(["failed", "waiting"]);
+      expect(await world.run(run)).toMatchObject({ status: "completed", result: "caught" });
+      await world.pass("3 minutes");
+      expect(await statuses()).toEqual(["cancelled", "failed"]);
+    },
+  );
 
   test("cancels the runs of the runs, too", async () => {
     const grandchild = workflow({ name: "grandchild", version: 1, signals: { go: z.unknown() } });
@@ -81,14 +112,34 @@ describe("onParentEnd", () => {
     expect((await childrenOf(world, grandchild))[0]).toMatchObject({ status: "cancelled" });
   });
 
-  test("cancels the run when the parent is restarted, which starts another one", async () => {
-    const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }), waiting);
-    const run = await world.start(tested);
-    await world.pass("1 hour");
-    await world.ask((client) => client.pause(run.runId));
-    await world.ask((client) => client.restart(run.runId));
-    await world.pass("3 minutes");
-    expect((await childrenOf(world)).map(({ status }) => status)).toEqual(["waiting", "cancelled"]);
+  describe("when the parent is restarted, which starts another run", () => {
+    async function aRestartedParent(options: { readonly onParentEnd?: "abandon" }) {
+      const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }, options), waiting);
+      const run = await world.start(tested);
+      await world.pass("1 hour");
+      await world.ask((client) => client.pause(run.runId));
+      await world.ask((client) => client.restart(run.runId));
+      await world.pass("3 minutes");
+      const statuses = async () => (await childrenOf(world)).map(({ status }) => status);
+      return { world, run, statuses };
+    }
+
+    test("cancels the run by default", async () => {
+      const { statuses } = await aRestartedParent({});
+      expect(await statuses()).toEqual(["waiting", "cancelled"]);
+    });
+
+    test("lets the run go on if it says so, and the end of that one is told to nobody", async () => {
+      const { world, run, statuses } = await aRestartedParent({ onParentEnd: "abandon" });
+      const [second, first] = await childrenOf(world);
+      expect(await statuses()).toEqual(["waiting", "waiting"]);
+      await world.signal({ runId: first?.runId ?? "" }, child, "go", null);
+      await world.pass("1 hour");
+      expect(await statuses()).toEqual(["waiting", "completed"]);
+      expect(await world.get(run.runId)).toMatchObject({ status: "waiting" });
+      await world.signal({ runId: second?.runId ?? "" }, child, "go", null);
+      expect(await world.run(run)).toMatchObject({ status: "completed", result: "went" });
+    });
   });
 
   test("cancels the run when the parent continues as new", async () => {

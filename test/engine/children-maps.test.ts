@@ -9,6 +9,26 @@ const database = testDatabase();
 const family = familiesOn(database);
 
 describe("step.invoke", () => {
+  test.each([
+    ["all at once: of its parent, one that starts them and one that takes their ends", 8, undefined, 2],
+    ["and so for twice as many", 16, undefined, 2],
+    ["in sets, where so many have a slot: of its parent, one for each set of ends", 16, 4, 5],
+    ["one by one, where one has a slot: of its parent, one for each end, which starts the next run", 8, 1, 9],
+  ])("in a map costs a turn of each run, and none of a branch: %s", async (_, count, maxConcurrency, ofParent) => {
+    const world = await family(
+      async ({ step }) => {
+        const each = Array.from({ length: count }, (_, nr) => nr);
+        const options = maxConcurrency === undefined ? {} : { maxConcurrency };
+        return (await step.map("each", each, (nr, { step }) => step.invoke("it", child, { nr }), options)).length;
+      },
+      child.handler(async () => "done"),
+      { platform: "cloud", batch: 1 },
+    );
+    expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: count });
+    expect(world.statements("claim_turns")).toBe(count + ofParent);
+    expect(world.statements("finish_turns")).toBe(count + ofParent);
+  });
+
   describe("in a map with a maxConcurrency", () => {
     test.each(["complete", "cancel", "terminate"] as const)(
       "starts the next run when one of them has ended (%s)",

@@ -50,7 +50,7 @@ describe("compensate of step.invoke", () => {
           const nap = step.sleep("nap", "1 hour").then(() => Promise.reject(no()));
           await Promise.all([step.invoke("it", child, { nr: 1 }, { compensate: { run: compensate } }), nap]);
         },
-      undone: [undefined, "unknown", undefined],
+      undone: [undefined, "unknown", "the run was cancelled: its parent waits for it no more"],
     },
   };
   type InvokeUndo = (

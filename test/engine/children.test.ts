@@ -1,9 +1,11 @@
 /** Runs that a run starts and does not wait for: `step.start`. */
-import { StepError } from "layover";
+import { StepError, workflow } from "layover";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
 import { child, childrenOf, familiesOn, waiting } from "./families.ts";
 import { tested } from "./playing.ts";
+import type { Fate } from "./world-options.ts";
 
 const database = testDatabase();
 const family = familiesOn(database);
@@ -69,6 +71,27 @@ describe("step.start", () => {
       return [one, new Set(runs.map(({ runId }) => runId)).size];
     }, waiting);
     expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: [1, 700] });
+  });
+
+  test("starts with one finish no more runs than have four mebibytes of input together, and the others with the next one", async () => {
+    const long = workflow({ name: "long", version: 1, input: z.string() });
+    const world = await family(
+      async ({ step }) => {
+        const names = ["a", "b", "c", "d", "e", "f"];
+        const runs = await Promise.all(names.map((name) => step.start(name, long, name.repeat(1_000_000))));
+        return new Set(runs.map(({ runId }) => runId)).size;
+      },
+      long.handler(async () => ""),
+    );
+    const started = new Set<number>();
+    world.fate = async (): Promise<Fate> => {
+      const counted = "select count(*)::integer as runs from layover.run where workflow = 'long' and namespace = $1";
+      const { rows } = await database.pool.query<{ runs: number }>(counted, [world.namespace]);
+      for (const { runs } of rows) started.add(runs);
+      return "passes";
+    };
+    expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: 6 });
+    expect([...started]).toEqual([0, 4, 6]);
   });
 
   test("ends a chain of runs of which each starts the next", async () => {

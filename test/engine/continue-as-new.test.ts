@@ -3,8 +3,9 @@ import { workflow } from "layover";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
+import { cancel } from "./cancelling.ts";
 import { World } from "./world.ts";
-import type { Fate } from "./world-options.ts";
+import type { Fate, WorldOptions } from "./world-options.ts";
 
 const database = testDatabase();
 const second = 1_000;
@@ -19,8 +20,8 @@ const counting = workflow({
 });
 type Handle = Parameters<typeof counting.handler>[0];
 
-async function worldOf(handle: Handle) {
-  return await World.begin(database, { workflows: [counting.handler(handle)] });
+async function worldOf(handle: Handle, options: Partial<WorldOptions> = {}) {
+  return await World.begin(database, { ...options, workflows: [counting.handler(handle)] });
 }
 
 test("the next history begins with the new input, and the run keeps its id, its tags and its start's input", async () => {
@@ -117,6 +118,40 @@ test("what it still waits for is dropped: a branch at work is not recorded, and 
   expect(pending).toEqual([]);
 });
 
+test.each([0, 10])(
+  "what its handler would do afterwards is never done, also in a turn that is repeated (%i runs stay in memory)",
+  async (warmRuns) => {
+    const done: string[] = [];
+    let begun = 0;
+    const world = await worldOf(
+      async ({ input, step }) => {
+        begun += 1;
+        await step.sleep("nap", "1 minute");
+        if (input.from === input.to) return input.from;
+        const next = step.continueAsNew({ from: input.from + 1, to: input.to });
+        next.then(
+          () => done.push("then"),
+          () => done.push("rejected"),
+        );
+        try {
+          return await next;
+        } catch (error) {
+          done.push("catch");
+          throw error;
+        } finally {
+          done.push("finally");
+        }
+      },
+      { warmRuns },
+    );
+    world.fate = ({ what, number }) => (what === "finish_turns" && number % 3 === 2 ? "dies before" : "passes");
+    const run = await world.start(counting, { from: 1, to: 4 });
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: 4, epoch: 3 });
+    expect(begun).toBeGreaterThan(4);
+    expect(done).toEqual([]);
+  },
+);
+
 test("the run's timeout spans all its histories", async () => {
   const world = await worldOf(async ({ input, step }) => {
     await step.sleep("nap", "10 days");
@@ -151,6 +186,23 @@ test("a cancel that came before it drops the continuation, and the handler is to
   expect(told).toMatchObject([{ name: "CancelledError" }]);
 });
 
+test("a run that is cancelled does not continue, though its handler asks for it then", async () => {
+  const told: unknown[] = [];
+  const world = await worldOf(async ({ input, step }) => {
+    try {
+      await step.sleep("nap", "1 hour");
+    } catch {
+      await step.continueAsNew({ from: input.from + 1, to: input.to }).catch((error: unknown) => told.push(error));
+    }
+    return input.from;
+  });
+  const run = await world.start(counting, { from: 1, to: 9 });
+  await world.pass("1 minute");
+  await cancel(world, run);
+  expect(await world.run(run)).toMatchObject({ status: "cancelled", epoch: 0 });
+  expect(told).toMatchObject([{ name: "CancelledError" }]);
+});
+
 test("an input that the contract's schema refuses is thrown, and the run goes on", async () => {
   const world = await worldOf(async ({ step }) => {
     // @ts-expect-error: it is no number
@@ -162,7 +214,7 @@ test("an input that the contract's schema refuses is thrown, and the run goes on
   expect(await world.run(run)).toMatchObject({ status: "completed", result: 1, epoch: 0 });
 });
 
-test("a run that continues at once again and again is slowed down to a lap a minute, and one that waits is not", async () => {
+test("a run that continues at once again and again is slowed down to a lap a minute and tells so, and one that waits is not", async () => {
   const world = await worldOf(async ({ input, step }) => {
     if (input.from < input.to) await step.continueAsNew({ from: input.from + 1, to: input.to });
     return input.from;
@@ -170,6 +222,9 @@ test("a run that continues at once again and again is slowed down to a lap a min
   const run = await world.start(counting, { from: 1, to: 9 });
   expect(await world.run(run)).toMatchObject({ status: "completed", result: 9 });
   expect(world.time).toBeGreaterThan(182 * second);
+  const slowed = world.events.filter((event) => event.kind === "run_slowed");
+  const seconds = slowed.map(({ at, until }) => Math.round((until.getTime() - at.getTime()) / second));
+  expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   const patient = await worldOf(async ({ input, step }) => {
     await step.sleep("nap", "1 second");
     if (input.from < input.to) await step.continueAsNew({ from: input.from + 1, to: input.to });
@@ -178,6 +233,7 @@ test("a run that continues at once again and again is slowed down to a lap a min
   const other = await patient.start(counting, { from: 1, to: 9 });
   await patient.run(other);
   expect(patient.time).toBeLessThan(60 * second);
+  expect(patient.events.map(({ kind }) => kind)).not.toContain("run_slowed");
 });
 
 test("a run that continues again and again keeps two histories", async () => {

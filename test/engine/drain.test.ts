@@ -49,7 +49,7 @@ test("64 bodies of five seconds whose process died take five seconds again, all 
   expect(Math.max(...ended) - (begun[64] ?? 0)).toBeLessThanOrEqual(3 * bodyMs);
 });
 
-test("2,000 runs whose process died are claimed in batches again", { timeout: 120_000 }, async () => {
+test("2,000 runs whose process died are claimed in batches again", async () => {
   const { world, begun, ended } = await atWork(2_000);
   const claims = world.statements("claim_turns");
   world.crash();

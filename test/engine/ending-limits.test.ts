@@ -11,7 +11,7 @@ describe("the limits of a history", () => {
       for (;;) await step.sleep("nothing", 0);
     });
     const run = await world.start(tested);
-    expect(await world.run(run)).toMatchObject({ status: "failed", records: 10_000, error: { code: "history_limit" } });
+    expect(await world.run(run)).toMatchObject({ status: "failed", records: 10_001, error: { code: "history_limit" } });
   });
 
   test("refuse a map of 200,000 branches when it is asked for, before any of them is carried out", async () => {
@@ -28,7 +28,7 @@ describe("the limits of a history", () => {
     expect(asked).toBe(10_000);
     expect(view).toMatchObject({
       status: "failed",
-      records: 1,
+      records: 2,
       error: {
         code: "history_limit",
         message: "the handler asks for more than 9999 steps and waits at once, and its history has no more room",
@@ -63,6 +63,6 @@ describe("the limits of a history", () => {
       },
       { invocation: { maxSteps: 100 } },
     );
-    expect(view).toMatchObject({ status: "failed", records: 17, error: { code: "history_limit" } });
+    expect(view).toMatchObject({ status: "failed", records: 18, error: { code: "history_limit" } });
   });
 });

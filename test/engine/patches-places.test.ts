@@ -72,6 +72,35 @@ test("branches side by side meet it each for itself, whoever carries them out", 
   expect(done.toSorted()).toEqual(["a", "b", "c"]);
 });
 
+test("branches that were asked for before a change above them was deployed keep the old path, and so does their run", async () => {
+  const answers: boolean[] = [];
+  const done: string[] = [];
+  let isDown = true;
+  const handle =
+    (isNew: boolean): TestedHandler =>
+    async ({ step }) => {
+      const isPatched = isNew && step.patched("path");
+      if (isNew) answers.push(isPatched);
+      await step.map("item", ["a", "b"], async (item, { step }) => {
+        const name = `${isPatched ? "new" : "old"} ${item}`;
+        await step.run(name, () => {
+          if (isDown) throw new Error("down");
+          done.push(name);
+        });
+      });
+    };
+  const world = await worldOf(database, handle(false), { ...others, platform: "cloud", processes: 2, batch: 1 });
+  const run = await world.start(tested);
+  await world.settle();
+  isDown = false;
+  await world.deploy({ workflows: [tested.handler(handle(true))] });
+  expect(await world.run(run)).toMatchObject({ status: "completed" });
+  expect(done.toSorted()).toEqual(["old a", "old b"]);
+  expect(new Set(answers)).toEqual(new Set([false]));
+  const { rows } = await database.pool.query("select path from layover.patch where run_id = $1", [run.runId]);
+  expect(rows).toEqual([]);
+});
+
 test("it is kept with a transaction, whose record is committed by itself", async () => {
   const answers: boolean[] = [];
   const world = await worldOf(

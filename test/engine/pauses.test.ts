@@ -2,7 +2,9 @@
 import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { tested, worldOf } from "./playing.ts";
+import { child, familiesOn } from "./families.ts";
+import { order, ordersOn } from "./orders.ts";
+import { type TestedContext, tested, worldOf } from "./playing.ts";
 import { World } from "./world.ts";
 
 const database = testDatabase();
@@ -93,6 +95,43 @@ describe("a run that is paused", () => {
     expect(await world.run(run)).toMatchObject({ status: "completed", result });
   });
 
+  test.each([0, 10])("goes on in the order in which its waits ended, with %i warm runs", async (warmRuns) => {
+    const tokens: string[] = [];
+    const sleeping = child.handler(async ({ step }) => {
+      await step.sleep("work", "3 hours");
+      return "third";
+    });
+    const waitForAll = async ({ step }: TestedContext) => {
+      const ends: unknown[] = [];
+      const note = (end: unknown) => void ends.push(end);
+      await Promise.all([
+        step.waitForSignal("go").then(note),
+        step.invoke("it", child, { nr: 1 }).then(note),
+        step.waitForCallback("approval", ({ token }) => void tokens.push(token)).then(note),
+        step.sleep("nap", "1 hour").then(() => note("first")),
+      ]);
+      return ends;
+    };
+    const world = await familiesOn(database)(waitForAll, sleeping, { warmRuns });
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    await pause(world, run);
+    await world.pass("2 hours");
+    await world.ask((client) => client.resolveCallback(tokens[0] ?? "", "second", { contract: tested }));
+    await world.pass("2 hours");
+    await world.signal(run, tested, "go", "fourth");
+    await world.pass("1 hour");
+    const { records: before } = await world.history(run);
+    await resume(world, run);
+    const result = ["first", "second", "third", "fourth"];
+    expect(await world.run(run)).toMatchObject({ status: "completed", result });
+    const { records } = await world.history(run);
+    const waits = records.slice(before.length);
+    expect(waits.map(({ kind }) => kind)).toEqual(["sleep", "callback", "child", "signal"]);
+    const times = records.map(({ recordedAt }) => recordedAt.getTime());
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+  });
+
   test("does not time out, and has the rest of its time afterwards", async () => {
     const limited = workflow({ name: "limited", version: 1, timeout: "3 hours" });
     const world = await World.begin(database, {
@@ -120,6 +159,22 @@ describe("a run that is paused", () => {
     await resume(world, run);
     expect(await world.run(run)).toMatchObject({ status: "completed", result: "done" });
   });
+});
+
+describe("the pause of a workflow", () => {
+  test.each(["retry", "restart", "fork"] as const)(
+    "does not hold a run that somebody sets going by a %s, though new runs are held",
+    async (verb) => {
+      const { state, world, run } = await ordersOn(database).aFailedOrder();
+      await world.ask((client) => client.pauseWorkflow("order", { reason: "their API is down" }));
+      state.isBroken = false;
+      const { runId } = await world.ask<{ runId: string }>((client) => client[verb](run.runId));
+      expect(await world.run({ runId })).toMatchObject({ status: "completed", isHeld: false });
+      const other = await world.start(order, { amount: 5 });
+      await world.pass("1 hour");
+      expect(await world.get(other.runId)).toMatchObject({ status: "paused", isHeld: true });
+    },
+  );
 });
 
 describe("a run that is terminated", () => {

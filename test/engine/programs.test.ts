@@ -150,12 +150,21 @@ function endOf({ view: { status, result, error } }: Played): unknown {
 
 /** Answers all of the history but the stacks of errors. */
 function recordsOf({ history }: Played): readonly unknown[] {
-  return history.records.map(({ value, isFailure, beganAt, recordedAt, ...record }) => ({
-    ...record,
+  return history.records.map(({ kind, value, isFailure, beganAt, recordedAt, ...record }) => ({
+    ...{ kind, ...record },
     recordedAt: recordedAt.getTime(),
     beganAt: beganAt?.getTime(),
-    value: isFailure ? `${Reflect.get(Object(value), "name")}: ${Reflect.get(Object(value), "message")}` : value,
+    value: isFailure ? sayingOf(value) : kind === "ending" ? endingOf(value) : value,
   }));
+}
+
+function sayingOf(error: unknown): string {
+  return `${Reflect.get(Object(error), "name")}: ${Reflect.get(Object(error), "message")}`;
+}
+
+/** Answers the value of a record `ending` without the stack of its error: how the run ends, and which undos it owes. */
+function endingOf(value: unknown): unknown {
+  return { ...Object(value), error: sayingOf(Reflect.get(Object(value), "error")) };
 }
 
 /**

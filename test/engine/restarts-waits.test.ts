@@ -31,6 +31,32 @@ test("signals that were taken after the cut are taken again, in their old order"
   ]);
 });
 
+test.each([
+  ["a restart", "restart", ["first", null]],
+  ["a retry", "retry", ["first", null]],
+  ["the run has continued as new", "continueAsNew", [null, null]],
+] as const)("a signal whose dedupeId has come before is a duplicate, also after %s", async (_, verb, result) => {
+  const state = { isBroken: verb === "retry" };
+  const world = await worldOf(async ({ input, step }) => {
+    const taking = () => step.waitForSignal("go", { timeout: "1 day", onTimeout: "null" });
+    const taken = await taking();
+    await step.run("work", () => {
+      if (state.isBroken) throw new NonRetryableError("no");
+    });
+    if (verb === "continueAsNew" && input.amount === 1) await step.continueAsNew({ amount: 2 });
+    return [taken, await taking()];
+  });
+  const run = await world.start(order, { amount: 1 });
+  const send = (payload: string) =>
+    world.ask((client) => client.signal(run.runId, "go", payload, { contract: order, dedupeId: "d" }));
+  expect(await send("first")).toMatchObject({ outcome: "sent" });
+  await world.pass(verb === "continueAsNew" ? "1 minute" : "2 days");
+  state.isBroken = false;
+  if (verb !== "continueAsNew") await world.ask((client) => client[verb](run.runId));
+  expect(await send("second")).toMatchObject({ outcome: "duplicate" });
+  expect(await world.run(run)).toMatchObject({ status: "completed", epoch: 1, result });
+});
+
 test("a wait that begins after the cut has its whole time, however long the run was over", async () => {
   const world = await worldOf(async ({ step }) => {
     await step.run("a", () => 1);
@@ -75,6 +101,38 @@ test.each(["retry", "restart", "fork"] as const)(
       verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
     );
     expect(await world.run({ runId })).toMatchObject({ status: "completed", result: { due: 10, nap: 15 } });
+  },
+);
+
+test.each(["retry", "restart", "fork"] as const)(
+  "a %s puts off the deadlines of a signal and of a callback by the time that the run was over",
+  async (verb) => {
+    const state = { isBroken: true };
+    const world = await worldOf(async ({ step }) => {
+      const since = step.now().getTime();
+      const deadline = { timeout: "10 days", onTimeout: "null" } as const;
+      const daysOf = (wait: Promise<unknown>) => wait.then(() => (step.now().getTime() - since) / day);
+      const work = async () => {
+        await step.run("first", () => 1);
+        await step.run("second", () => {
+          if (state.isBroken) throw new NonRetryableError("no");
+        });
+      };
+      const [signal, callback] = await Promise.all([
+        daysOf(step.waitForSignal("go", deadline)),
+        daysOf(step.createCallback("approval").wait(deadline)),
+        work(),
+      ]);
+      return { signal, callback };
+    });
+    const run = await world.start(order, { amount: 1 });
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    await world.pass("5 days");
+    state.isBroken = false;
+    const { runId } = await world.ask<{ runId: string }>((client) =>
+      verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
+    );
+    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: { signal: 15, callback: 15 } });
   },
 );
 

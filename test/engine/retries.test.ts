@@ -105,6 +105,21 @@ test("a run whose handler itself threw keeps all its records", async () => {
   expect(calls).toEqual(["a", "b"]);
 });
 
+test("a retry keeps failures and timeouts that were caught before the step that failed the run", async () => {
+  const { broken, calls, act } = bench();
+  broken.add("a").add("c");
+  const { world, run } = await failed(async ({ step }) => {
+    const a = await step.run("a", act("a"), once).catch(() => "caught");
+    const go = await step.waitForSignal("go", { timeout: "1 hour" }).catch(() => "too late");
+    const b = await step.run("b", act("b"), once);
+    return [a, go, b, await step.run("c", act("c"), once)];
+  });
+  broken.clear();
+  expect(await world.ask((client) => client.retry(run.runId))).toMatchObject({ kept: 3, dropped: 1 });
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: ["caught", "too late", "B", "C"] });
+  expect(calls).toEqual(["a", "b", "c", "c"]);
+});
+
 test("a wait that timed out by throwing is waited for again, for its whole time", async () => {
   const { world, run } = await failed(async ({ step }) => step.waitForSignal("go", { timeout: "1 day" }));
   await world.pass("40 days");
@@ -128,7 +143,7 @@ test("what succeeded because of the failure cannot be kept, so nothing is rewrit
   });
   await expect(world.ask((client) => client.retry(run.runId))).rejects.toMatchObject({
     code: "would_repeat",
-    message: "what succeeded after the failure cannot be kept: apology",
+    message: "what succeeded or was asked after the failure cannot be kept: apology",
   });
   expect(await world.get(run.runId)).toMatchObject({ status: "failed", epoch: 0 });
 });

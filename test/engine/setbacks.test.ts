@@ -158,6 +158,13 @@ describe("a handler that waits longer than a second for something that is no ste
     expect(bodies).toEqual(["x1", "y1", "x2"]);
   });
 
+  test("is not blocked after its last try if its run was cancelled during that", async () => {
+    const { world, tries, run } = await slow(5);
+    while (tries.length < 5) await world.pass("500ms");
+    await world.ask((client) => client.cancel(run.runId));
+    expect(await world.run(run)).toMatchObject({ status: "cancelled", blocked: undefined, setback: undefined });
+  });
+
   test("times out when its run does, however long it is until the next try", async () => {
     const contract = workflow({ name: "timed", version: 1, timeout: "30 minutes" });
     const world: World = await World.begin(database, {

@@ -80,6 +80,33 @@ test("a run that is paused while it is undone begins no undo until it is resumed
   expect(await world.get(run.runId)).toMatchObject({ status: "failed", undos: { done: 2, failed: 0 } });
 });
 
+test.each([
+  ["paused", (world: World, runId: string) => world.ask((client) => client.pause(runId))],
+  [
+    "blocked",
+    async (world: World) => {
+      const handler = tested.handler(async ({ step }) => step.sleep("another", "1 minute"));
+      await world.deploy({ workflows: [handler], deployment: { name: "world", id: "other" } });
+      await world.pass("2 hours");
+    },
+  ],
+] as const)("a run that is %s while it is undone is not restarted, and its undos are kept", async (status, stop) => {
+  const { world, run } = await aTrip();
+  await stop(world, run.runId);
+  expect(await world.get(run.runId)).toMatchObject({ status });
+  for (const from of [undefined, "c"])
+    await expect(world.ask((client) => client.restart(run.runId, { from }))).rejects.toMatchObject({
+      code: "not_applicable",
+      message: `the run ${run.runId} is compensating, so it cannot be restarted`,
+      hint: expect.stringContaining("terminate it"),
+      details: { runStatus: "compensating" },
+    });
+  await expect(world.ask((client) => client.planRestart(run.runId))).rejects.toMatchObject({ code: "not_applicable" });
+  expect(await world.get(run.runId)).toMatchObject({ epoch: 0, undos: { owed: 2, done: 0 } });
+  await world.ask((client) => client.terminate(run.runId));
+  expect(await world.ask((client) => client.restart(run.runId))).toMatchObject({ epoch: 1 });
+});
+
 test("a run that is terminated while it is undone leaves the other undos", async () => {
   const { done, world, run } = await aTrip();
   await world.ask((client) => client.terminate(run.runId, { by: "ada" }));

@@ -32,6 +32,7 @@ export interface WorldOptions
       | "keepFailedMs"
       | "claimBytes"
       | "telemetry"
+      | "together"
     >
   > {
   readonly workflows: readonly Workflow[];

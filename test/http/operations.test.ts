@@ -1,3 +1,4 @@
+import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { encode } from "../../src/core/codec/codec.ts";
 import { scopes } from "../../src/http/api-key.ts";
@@ -53,6 +54,31 @@ describe("pause, resume, cancel and terminate over HTTP", () => {
     expect(rows).toEqual([{ asked_by: "ada", reason: "a wish" }]);
     const byOwnId = await app.request("/v1/workflows/order/ids/gone", { method: "DELETE", headers: authorized });
     expect([byOwnId.status, byOwnId.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  it("fork a run once for each key, which becomes the id of the new run", async () => {
+    const { app, client } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" });
+    await client.terminate(runId);
+    const fork = async (key: string) => {
+      const response = await app.request(`/v1/runs/${runId}/fork`, json({}, { ...authorized, "idempotency-key": key }));
+      return [response.status, await response.json()];
+    };
+    expect(await fork("my-fork")).toMatchObject([
+      400,
+      {
+        code: "invalid_request",
+        field: "Idempotency-Key",
+        detail: expect.stringContaining("is not a uuid of version 7"),
+      },
+    ]);
+    const key = v7();
+    expect(await fork(key)).toEqual([201, { runId: key, outcome: "forked" }]);
+    expect(await fork(`"${key}"`)).toEqual([201, { runId: key, outcome: "forked" }]);
+    const { rows } = await database.pool.query(
+      "select count(*)::integer as forks from layover.epoch where why = 'forked'",
+    );
+    expect(rows).toEqual([{ forks: 1 }]);
   });
 
   it("refuse a retry whose signal is none, before anything is asked", async () => {

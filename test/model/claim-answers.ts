@@ -60,6 +60,7 @@ export function describeRun(world: World, run: Run, { token, have }: ClaimTurn, 
             holder.answers.map(({ path, occurrence, outcome, value }) => ({ path, occurrence, outcome, value })),
           ),
     attempted: run.isClosing ? inAnyOrder(attemptedOf(run)) : null,
+    endsAs: run.endsAs ?? null,
     run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,
   };
 }

@@ -47,7 +47,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const refusals = whyRunIsRefused(world, run, terms, asked);
   if (refusals.length > 0) return anyOf(...refusals);
   if (isWornOut(run)) {
-    const until = setBack(run, now);
+    const until = setBack(run, run, now);
     const readyAt = earliest(until, stopsAt(run));
     if (run.lease !== undefined) lose(run, run.lease);
     Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0 });

@@ -37,6 +37,7 @@ function factsOfRun(run: Run, now: number): Facts {
     cancelledPosition: run.cancelledPosition ?? null,
     closing: [
       run.isClosing,
+      run.endsAs ?? null,
       run.isInterrupted,
       run.ending?.position ?? null,
       run.ending?.undos ?? null,

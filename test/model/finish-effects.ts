@@ -25,15 +25,27 @@ export function lastSaying(says: readonly Saying[] = [], through: number): strin
 }
 
 /** Its handler has ended. It closes, or what it owes stands in its history now. */
-export function close(run: Run, { closing, ending, failedUndos }: FinishRun): void {
+export function close(run: Run, f: FinishRun): void {
+  const { closing, ending, failedUndos } = f;
   if (run.ending !== undefined && failedUndos !== undefined) run.ending.failed = failedUndos;
   if (!closing && ending === undefined) return;
-  run.timeoutAt = undefined;
-  releaseAll(run, () => true);
-  run.isClosing = ending === undefined;
+  beginClosing(run, f);
   if (ending === undefined) return;
+  Object.assign(run, { isClosing: false, endsAs: undefined });
   run.ending = { position: run.history.length, undos: ending, failed: undefined };
   run.rows = [];
+}
+
+/** Closes a run: it begins nothing new, and keeps how it is to end. If its history is full, its handler is told as after a cancel. */
+export function beginClosing(run: Run, { next, value = "", endsAs, cleansUp }: FinishRun): void {
+  run.endsAs ??= endsAs ?? (next === "failed" || next === "cancelled" ? { next, value } : undefined);
+  if (cleansUp) {
+    run.cancel = { reason: "its history is full" };
+    return;
+  }
+  run.timeoutAt = undefined;
+  releaseAll(run, () => true);
+  run.isClosing = true;
 }
 
 /** Records are appended; each ends what waited at its place, and takes what came for it. */
@@ -152,6 +164,7 @@ export function end(run: Run, { next, value = "" }: FinishRun, now: number): voi
   run.endedAt = now;
   run.readyAt = undefined;
   run.isBlocked = false;
+  run.endsAs = undefined;
   run.result = next === "completed" ? value : null;
   run.error = next === "completed" ? null : value;
   run.rows = [];

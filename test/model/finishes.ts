@@ -4,6 +4,7 @@ import { finishBranch } from "./branch-finishes.ts";
 import type { ClaimTerms } from "./claim-terms.ts";
 import { claim } from "./claims.ts";
 import {
+  beginClosing,
   carriesOut,
   close,
   end,
@@ -18,9 +19,9 @@ import {
   release,
 } from "./finish-effects.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
-import { hasCome, isEnd, isPastTimeout, superseded, withoutEnding } from "./overtaken.ts";
+import { endsSurely, hasCome, isEnd, isPastTimeout, superseded, withoutEnding } from "./overtaken.ts";
 import { refuse } from "./refusals.ts";
-import { findRun, isLive, isReady, isStill, setBack, spare } from "./rules.ts";
+import { findRun, isLive, isReady, isStill, releaseAll, setBack, spare } from "./rules.ts";
 import { type Answer, noLosses, type Row, type Run } from "./run.ts";
 import type { World } from "./world.ts";
 
@@ -54,13 +55,14 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
 
   const isSetBack = f.setback !== undefined && f.position === run.history.length && !hasCome(run, f);
   if (isSetBack && (f.records?.length ?? 0) > 0) run.setback = undefined; // it has got on so far
-  const triedAgainAt = isSetBack ? setBack(run, now) : undefined;
-  if (f.ending !== undefined && run.rows.some(({ lease }) => isLive(lease, now)))
-    return finishRun(world, namespace, { ...withoutEnding(f), closing: true });
+  const triedAgainAt = isSetBack ? setBack(run, run, now) : undefined;
   const isWhole = f.position === run.history.length && !hasCome(run, f);
+  if (isWhole && f.ending !== undefined && run.rows.some(({ lease }) => isLive(lease, now)))
+    return finishRun(world, namespace, { ...withoutEnding(f), closing: true });
   if (isWhole && (f.ending !== undefined || f.closing) && isPastTimeout(run, f))
     return finishRun(world, namespace, withoutEnding(f));
   const next = isWhole && isPastTimeout(run, f) ? "ready" : f.next;
+  const closesLate = !isWhole && endsSurely(run, f);
   const through = isWhole ? f.position + (f.records?.length ?? 0) : f.position;
   run.status = "parked";
   run.turn += 1;
@@ -82,8 +84,10 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   const isLeft = isEnding || (isWhole && f.ending !== undefined); // nothing of it is waited for any more
   const freed = isLeft ? [] : release(run, f, through, now);
   if (isWhole) close(run, f);
+  if (closesLate) beginClosing(run, f);
+  else if (!isWhole && run.isClosing) releaseAll(run, () => true);
   if (isEnding) end(run, f, now);
-  const added = isEnding ? [] : recordDemands(run, f, through, now);
+  const added = isEnding || (!isWhole && run.isClosing) ? [] : recordDemands(run, f, through, now);
   if (isWhole && f.next === "blocked") refuse(world, run, f.deployment);
   if (isWhole && f.next === "parked") park(run, now);
   if (isSetBack) holdUp(run, triedAgainAt, now);

@@ -69,6 +69,7 @@ function newRun({ now }: World, namespace: string, call: StartCall, isHeld: bool
     startsAt: readyAt > now ? readyAt : undefined,
     cancel: undefined,
     isClosing: false,
+    endsAs: undefined,
     isInterrupted: false,
     ending: undefined,
     cancelledPosition: undefined,

@@ -126,8 +126,7 @@ function resume(run: Run, now: number): Answer {
 
 function cancel(run: Run, now: number, { reason }: OperationCall): Answer {
   const { id: runId } = run;
-  const isEnding = run.cancelledPosition !== undefined || run.ending !== undefined || run.isClosing;
-  if (isOver(run) || (isEnding && run.cancel === undefined)) return { outcome: "not_applicable", runId };
+  if (isOver(run) || isEnding(run)) return { outcome: "not_applicable", runId };
   if (run.cancel !== undefined) return { outcome: "cancelling", runId };
   if (run.turn === 1 && run.lease === undefined && run.startsAt !== undefined) {
     end(run, now, `the run was cancelled: ${reason}`);
@@ -139,6 +138,13 @@ function cancel(run: Run, now: number, { reason }: OperationCall): Answer {
   return { outcome: "cancelling", runId, ...(!isBusy && { turn: run.turn }) };
 }
 
+/** Whether it ends for another reason than a cancel. One whose history is full closes as after a cancel. */
+function isEnding({ cancel, cancelledPosition, ending, isClosing, endsAs, history }: Run): boolean {
+  if (cancel === undefined) return cancelledPosition !== undefined || ending !== undefined || isClosing;
+  const owed = ending === undefined ? undefined : history[ending.position - 1]?.value;
+  return endsAs?.next === "failed" || owed === JSON.stringify({ next: "failed" });
+}
+
 function terminate(run: Run, now: number, { by, reason }: OperationCall): Answer {
   if (isOver(run)) return { outcome: "not_applicable", runId: run.id };
   end(run, now, `terminated by ${by}: ${reason}`);
@@ -148,5 +154,5 @@ function terminate(run: Run, now: number, { by, reason }: OperationCall): Answer
 function end(run: Run, now: number, message: string): void {
   const error = `0{"name": "CancelledError", "message": "${message}"}`;
   Object.assign(run, { status: "cancelled", lease: undefined, readyAt: undefined, endedAt: now, error });
-  Object.assign(run, { rows: [], maps: new Map(), isBlocked: false });
+  Object.assign(run, { rows: [], maps: new Map(), isBlocked: false, endsAs: undefined });
 }

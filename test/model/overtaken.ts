@@ -29,12 +29,21 @@ export function isPastTimeout(run: Run, { next, records = [], ending, closing }:
   return (records.at(-1)?.at ?? run.lastRecordAt) > run.timeoutAt;
 }
 
+/** Whether the handler has failed by what its turn saw, and by nothing that is dropped where the finish is deferred. */
+export function endsSurely(run: Run, f: FinishRun): boolean {
+  const { next, ending, closing, records = [], attempt, closes, announces } = f;
+  if (next !== "failed" && next !== "cancelled" && ending === undefined && closing !== true) return false;
+  const hasMore =
+    records.length > Number(ending !== undefined) || [attempt, closes, announces].some((it) => it !== undefined);
+  return run.ending === undefined && !hasMore && !isPastTimeout(run, f);
+}
+
 /** Whether a finish is stored without its record of the ending: somebody is at work still, or the run was to end otherwise. */
 export function isEndingRefused(run: Run, f: FinishRun, now: number): boolean {
   return f.ending !== undefined && (run.rows.some(({ lease }) => isLive(lease, now)) || isPastTimeout(run, f));
 }
 
-export function withoutEnding({ ending, closing: _, claim, records = [], ...f }: FinishRun): FinishRun {
+export function withoutEnding({ ending, closing: _, cleansUp: __, claim, records = [], ...f }: FinishRun): FinishRun {
   if (ending === undefined) return { ...f, records, ...(claim !== undefined && { claim }) };
   return { ...f, records: records.slice(0, -1) };
 }

@@ -63,11 +63,15 @@ function toRetryMs({ step, retryMs }: FinishItem): number {
 
 export function planRun(world: World, run: Run, holder: RunHolder, item: FinishItem): Plan<Omit<FinishRun, "armed">> {
   const handler = new Handler(world, run, holder);
-  handler.take(item.takes);
-  for (const aside of item.asides) handler.pass(aside);
+  // It fails by what it saw of the history, and by nothing that came to it in this turn.
+  const failsEarly = item.sawLess && item.next === "fail";
+  if (!failsEarly) {
+    handler.take(item.takes);
+    for (const aside of item.asides) handler.pass(aside);
+  }
   const released = item.releases ? handler.decideRaces() : [];
   const retryMs = toRetryMs(item);
-  const step = handler.mayStep(item) ? handler.carryOut(item.step, retryMs) : undefined;
+  const step = !failsEarly && handler.mayStep(item) ? handler.carryOut(item.step, retryMs) : undefined;
 
   const wanted = toNext(item, run);
   const mustRetry = step?.retryInMs !== undefined;
@@ -81,8 +85,15 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
 
   const position = item.sawLess && step === undefined ? Math.max(0, holder.seen - 1) : holder.seen;
   const { records } = handler;
+  const end = run.cancel === undefined ? "failed" : (run.endsAs?.next ?? "cancelled");
   if (owes === "ending" && run.ending === undefined)
-    records.push({ kind: "ending", path: "", occurrence: 1, value: "owed", at: Math.max(world.now, run.lastRecordAt) });
+    records.push({
+      kind: "ending",
+      path: "",
+      occurrence: 1,
+      value: writeOwed(end),
+      at: Math.max(world.now, run.lastRecordAt),
+    });
   const turn: Omit<FinishRun, "armed"> = {
     runId: run.id,
     token: holder.token,
@@ -90,7 +101,9 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
     next,
     ...(next !== "ready" && next !== "parked" && { value: `${next} by ${holder.token.slice(-4)}` }),
     ...(next === "blocked" && refuserIn(item)),
+    ...(owes !== undefined && { endsAs: { next: end, value: `${end} by ${holder.token.slice(-4)}` } }),
     ...(owes === "closing" && run.ending === undefined && { closing: true as const }),
+    ...(owes === "cleaning" && !isTold(run) && { closing: true as const, cleansUp: true as const }),
     ...(owes === "ending" && run.ending === undefined && { ending: 2 }),
     ...(next === "failed" && run.ending !== undefined && { failedUndos: 1 }),
     ...(isSetBack && { setback: "it took too long" }),
@@ -112,6 +125,16 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
     turn,
     wakeInstants: isTimeoutFirst ? [...waitsUntil, dueForTimeout(timeoutAt, world.now, punctual)] : waitsUntil,
   };
+}
+
+/** Whether the run's handler knows by now that the run is to end. */
+function isTold({ cancelledPosition, isClosing, ending }: Run): boolean {
+  return cancelledPosition !== undefined || isClosing || ending !== undefined;
+}
+
+/** How the run is to end, as far as SQL reads it. */
+function writeOwed(next: "failed" | "cancelled"): string {
+  return JSON.stringify({ next });
 }
 
 /** What the run says of itself: before the turn's own records, and after the last of them. */

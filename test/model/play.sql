@@ -27,7 +27,7 @@ begin
       'operations', (select count(*) from layover.operation x where x.run_id = s.run_id), 'refusedBy', coalesce((
         select json_agg(f order by f) from jsonb_object_keys(s.refused_by) as f), '[]'),
       'setback', case when s.ended_at is null then layover_test.setback(s.run_id, '', 1, s.turn) end, 'closed', coalesce(to_json(s.closed), '[]'), 'says', s.custom_status, 'cancelledPosition', s.cancelled_position,
-      'closing', json_build_array(s.is_closing, s.is_interrupted, s.ending_position, s.undos, s.failed_undos),
+      'closing', json_build_array(s.is_closing, s.ends_as, s.is_interrupted, s.ending_position, s.undos, s.failed_undos),
       'endedAt', layover.to_ms(s.ended_at), 'result', s.result, 'error', s.error,
       'records', coalesce((
         select json_agg(json_build_array(h.kind, h.path, h.occurrence, h.value, h.is_failure,

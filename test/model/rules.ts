@@ -190,11 +190,11 @@ export function lose(of: Run | Row, { token }: Lease): void {
   if ("startsAt" in of) of.startsAt = undefined;
 }
 
-/** Notes that its turn did not get on. Answers when it is tried again; undefined: it was tried often enough. */
-export function setBack(of: Run | Row, now: number): number | undefined {
+/** Notes that a turn did not get on: the run's, or one of its branch. Answers when it is tried again; undefined: it was tried often enough. */
+export function setBack(run: Run, of: Run | Row, now: number): number | undefined {
   const before = of.setback?.turn === of.turn ? of.setback : undefined;
   of.setback = nextTry(before, of.turn + 1, now);
-  return of.setback?.until;
+  return of.setback?.until ?? (isToBeCancelled(run, now) ? now : undefined);
 }
 
 function nextTry(before: Setback | undefined, turn: number, now: number): Setback | undefined {
@@ -213,7 +213,7 @@ export function standingSetback({ setback, turn }: Run | Row): Setback | undefin
 
 /** Sets a branch back. Its map does not wait for it, and goes on without it if nobody else is at work. */
 export function setBackRow(run: Run, row: Row, now: number): boolean {
-  const until = setBack(row, now);
+  const until = setBack(run, row, now);
   row.turn += 1;
   row.lease = undefined;
   row.loneClaims = 0;

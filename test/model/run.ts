@@ -1,5 +1,5 @@
 /** A run as the reference model has it: its state, its history, and what it waits for. */
-import type { PendingKind, RecordKind } from "../../src/postgres/wire.ts";
+import type { EndsAs, PendingKind, RecordKind } from "../../src/postgres/wire.ts";
 
 export type Status = "parked" | "running" | "completed" | "failed" | "cancelled";
 
@@ -143,6 +143,8 @@ export interface Run {
   cancel: { readonly reason: string | undefined } | undefined;
   /** Whether its handler has ended, so that nothing new begins until the last lease is over. */
   isClosing: boolean;
+  /** How it ends then, as the finish said that has closed it. */
+  endsAs: EndsAs | undefined;
   /** Whether a turn was begun since its last finish, and was not finished. */
   isInterrupted: boolean;
   /** Where its history says how it ends and what is to be undone, how many undos that is, and how many have failed. */

@@ -67,7 +67,7 @@ export const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   sawLess: seldom(30),
   chains: seldom(4),
   isSpoilt: seldom(40),
-  owes: usually(1, undefined, "closing" as const, "ending"),
+  owes: usually(1, undefined, "closing" as const, "ending", "cleaning"),
   closes: fc.option(fc.constantFrom("red" as const, "blue" as const), { nil: undefined, freq: 8 }),
   says: seldom(4),
   announces: seldom(4),

@@ -66,8 +66,8 @@ export interface FinishItem {
   readonly sawLess: boolean;
   readonly chains: boolean;
   readonly isSpoilt: boolean;
-  /** How a handler that fails goes on, if steps are to be undone. */
-  readonly owes: "closing" | "ending" | undefined;
+  /** How a run that fails goes on: steps are to be undone, or its history is full, and it cleans up. */
+  readonly owes: "closing" | "ending" | "cleaning" | undefined;
   /** The name of a signal that it takes no more. */
   readonly closes: "red" | "blue" | undefined;
   /** Whether the run says something of itself. */

@@ -30,18 +30,18 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(read_clock|is_too_late|count_of)$/, "races/late-calls postgres/clock races/refusals"],
   [
     /^(cancel_run|describe_cancel)$/,
-    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups races/undos-stops http/copied-database",
+    "races/cancels races/full-histories races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups races/undos-stops http/copied-database",
   ],
   [
-    /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
-    "races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
+    /^(drop_rows|release_all|read_attempted|without_ending|is_at_work|ends_surely|end_of)$/,
+    "races/undos-closing-deferred races/full-histories races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
     "races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
-  [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
+  [/^end_run$/, "races/undos-closing-deferred races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers)$/,
     "races/entries races/pauses-apart races/many-told races/many races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
@@ -123,11 +123,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish_branch|defer_run)/,
-    "races/branch-troubles races/groups races/undos-closing races/deferred races/cancels-of-branches races/cleanups races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
+    "races/undos-closing-deferred races/branch-troubles races/groups races/undos-closing races/deferred races/cancels-of-branches races/cleanups races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
   ],
   [
     /^(claim|reclaim|describe)_/,
-    "races/reclaims races/closing-claims races/worn-turns races/run-claims-told races/cleanups races/cancels races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
+    "races/undos-closing-deferred engine/closing-kept races/reclaims races/closing-claims races/worn-turns races/run-claims-told races/cleanups races/cancels races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
   ],
   [
     /^(is_one_step|check_kind)$/,
@@ -135,7 +135,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish|park)_/,
-    "races/finishes-kept races/parks races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
+    "engine/closing-kept races/finishes-kept races/parks races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
@@ -153,7 +153,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/deadlocks races/crowd"],
   [
     /^(pick_due|may_run|goes_on)/,
-    "races/dues races/claims races/claim-sets races/one-step races/what-counts races/setbacks races/cancels-at-work races/cancels-of-branches",
+    "races/dues races/claims races/claim-sets races/one-step races/full-histories races/what-counts races/setbacks races/cancels-at-work races/cancels-of-branches",
   ],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,
@@ -165,13 +165,14 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /setback|^set_back/,
-    "races/setbacks-written races/setbacks races/branch-troubles postgres/views engine/setbacks races/finishes-apart postgres/diagnosis",
+    "races/setbacks-written races/setbacks races/setbacks-stopped races/branch-troubles postgres/views engine/setbacks races/finishes-apart postgres/diagnosis",
   ],
   [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|keep_dropped|ends_in_time)$/,
     "races/demands races/what-counts races/deferred races/attempts-begun races/branches races/setbacks races/finishes-kept races/announcements races/undos-stops races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
+  [/^read_ends$/, "races/read-ends engine/invoked-ends"],
   [
     /^(count_fitting|page_budget|read_page|read_records)$/,
     "races/claims-read races/fitting races/budget platform/large-histories races/late-calls",

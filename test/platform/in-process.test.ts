@@ -110,6 +110,31 @@ describeEachDatabase("layover in one process", (database) => {
     expect(await second.client.run(held, run.runId).result({ wait: "10s" })).toBe("done");
   });
 
+  test.each([
+    ["cancel", { name: "CancelledError", reason: "ordered twice" }],
+    ["terminate", { message: expect.stringContaining("lease") }],
+  ] as const)("tells a body at once of the %s that it serves, however long the lease stands", async (verb, why) => {
+    const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: isTold, resolve: tell } = Promise.withResolvers<unknown>();
+    const held = workflow({ name: "held", version: 1 });
+    const heldWorkflow = held.handler(async ({ step }) => {
+      const body = ({ abortSignal }: { readonly abortSignal: AbortSignal }) =>
+        new Promise<void>((resolve) => {
+          abortSignal.addEventListener("abort", () => resolve(tell(abortSignal.reason)));
+          begin();
+        });
+      await step.run("held", body, { timeout: "2 hours" });
+    });
+    const leaseMs = 3_600_000;
+    const terms = { database: database(), namespace: aNamespace(), workflows: [heldWorkflow], leaseMs };
+    const { client } = await aProcess(terms);
+    const run = await client.start(held);
+    await hasBegun;
+    await run[verb]({ reason: "ordered twice" });
+    expect(await isTold).toMatchObject(why);
+    await expect(run.result({ wait: "10s" })).rejects.toThrow("was cancelled");
+  });
+
   test("gives a handler URLs for callbacks only where it has a public URL and secrets", async () => {
     const asking = workflow({ name: "asking", version: 1, callbacks: { yes: z.boolean() } });
     const workflows = [asking.handler(async ({ step }) => step.createCallback("yes").url)];

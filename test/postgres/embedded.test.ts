@@ -97,7 +97,7 @@ describe("a data folder", () => {
   test("is refused while another process has it open, which is named, and taken over once that was killed", async () => {
     aFolderInUseBefore();
     const { child, said } = run("embedded-writer.ts", folder);
-    await expect.poll(() => said.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => said.length).toBeGreaterThan(0);
     const refusal: unknown = await open().catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(SetupError);
     expect(refusal).toMatchObject({
@@ -113,7 +113,7 @@ describe("a data folder", () => {
     const committed: number[] = [];
     for (const pause of [5, 120, 40, 77]) {
       const { child, said } = run("embedded-writer.ts", folder);
-      await expect.poll(() => said.length, { timeout: 20_000 }).toBeGreaterThan(2);
+      await expect.poll(() => said.length).toBeGreaterThan(2);
       await delay(pause);
       await kill(child);
       committed.push(...said.filter((line) => /^\d+$/.test(line)).map(Number));
@@ -162,11 +162,11 @@ describe("the lock of a folder", () => {
   }
 
   async function untilReady({ said }: { said: string[] }): Promise<void> {
-    await expect.poll(() => said, { timeout: 20_000 }).toEqual(["ready"]);
+    await expect.poll(() => said).toEqual(["ready"]);
   }
 
   async function taken({ said }: { said: string[] }): Promise<Taken> {
-    await expect.poll(() => said.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => said.length).toBe(2);
     return JSON.parse(said[1] ?? "");
   }
 

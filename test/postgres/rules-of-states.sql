@@ -9,6 +9,7 @@ alter table layover.run_state
   add constraint nothing_is_due_of_a_run_at_rest
     check (due_at is null or (ended_at is null and paused_at is null)),
   add constraint an_ended_run_is_not_ready check (ended_at is null or ready_at is null),
+  add constraint only_a_run_that_closes_keeps_how_it_ends check (ends_as is null or (is_closing or cancel_requested_at is not null) and ended_at is null),
   add constraint a_result_is_of_a_completed_run check (result is null or status = 'completed'),
   add constraint an_error_is_of_a_failed_run check ((error is not null) = (status in ('failed', 'cancelled')));
 

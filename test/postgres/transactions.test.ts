@@ -1,8 +1,10 @@
 /** Transactions of steps, by each driver that has them. */
 import { PGlite } from "@electric-sql/pglite";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Pool } from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { QueryError, type Transact, UnknownCommit } from "../../src/core/ports.ts";
 import { neon } from "../../src/postgres/neon.ts";
+import { pg } from "../../src/postgres/pg.ts";
 import { pglite } from "../../src/postgres/pglite.ts";
 import { testDatabase } from "./database.ts";
 import {
@@ -26,7 +28,7 @@ beforeAll(async () => {
   embedded = await PGlite.create();
   endpoint = await openNeonEndpoint(database.url);
   for (const query of [database.query, pglite(embedded)]) await query(tables);
-}, 60_000);
+});
 beforeEach(async () => {
   for (const query of [database.query, pglite(embedded)]) await query("truncate public.ledger");
 });
@@ -123,6 +125,37 @@ describe.each(answering)("a transaction by %s", (_, open) => {
   });
 });
 
+// PGlite is the process itself, and knows no such limit.
+describe.each([
+  ["node-postgres", () => database.query, { code: "57014" }],
+  ["Neon over HTTP", overNeon, { isRolledBack: true, sqlState: "57014" }],
+] as const)("a transaction by %s", (_, open, ended) => {
+  test("is ended by Postgres where a statement takes longer than the step may, and is rolled back for certain", async () => {
+    const query = open();
+    const outcome = transactOf(query)(10, async (client, send) => {
+      client.write(insert, ["a"]);
+      client.write("select pg_sleep(60)");
+      return await send("select 1", []);
+    });
+    await expect(outcome).rejects.toMatchObject(ended);
+    await expect(outcome).rejects.not.toBeInstanceOf(UnknownCommit);
+    expect(await query(rows)).toEqual([]);
+  });
+});
+
+test.each([
+  ["was committed", "select 1", 10_000],
+  ["was ended by that limit", "select pg_sleep(60)", 10],
+])("a transaction that %s leaves its limit to no later call on its connection", async (_, statement, limitMs) => {
+  const pool = new Pool({ connectionString: database.url, max: 1 });
+  onTestFinished(() => pool.end());
+  const query = pg(pool);
+  const connection = "select pg_backend_pid() as pid, current_setting('statement_timeout') as limit";
+  const before = await query(connection);
+  await transactOf(query)(limitMs, async (client) => void (await client.query(statement))).catch(() => {});
+  expect(await query(connection)).toEqual(before);
+});
+
 test("a transaction whose session ended before its COMMIT was answered may have been committed", async () => {
   const outcome = transactOf(database.query)(10_000, async (client) => {
     const [session] = (await client.query("select pg_backend_pid() as pid")).rows;
@@ -130,6 +163,28 @@ test("a transaction whose session ended before its COMMIT was answered may have 
   });
   await expect(outcome).rejects.toBeInstanceOf(UnknownCommit);
 });
+
+test.each([
+  ["is committed", true, [{ place: "a" }]],
+  ["is rolled back", false, []],
+] as const)(
+  "a transaction by PGlite that %s has the database alone: another call waits for its end",
+  async (_, isKept, seen) => {
+    const query = pglite(embedded);
+    const ended: string[] = [];
+    let meanwhile: Promise<unknown> = Promise.resolve();
+    const outcome = transactOf(query)(10_000, async (client) => {
+      await client.query(insert, ["a"]);
+      meanwhile = query(rows).finally(() => ended.push("the other call"));
+      for (let number = 0; number < 5; number += 1) await client.query(rows);
+      ended.push("the body");
+      if (!isKept) throw new Error("no");
+    });
+    await outcome.catch(() => {});
+    expect(await meanwhile).toEqual(seen);
+    expect(ended).toEqual(["the body", "the other call"]);
+  },
+);
 
 describe("a transaction by Neon over HTTP", () => {
   const book = () =>
@@ -163,13 +218,5 @@ describe("a transaction by Neon over HTTP", () => {
       code: "transactions_unavailable",
       hint: expect.stringContaining("db.write"),
     });
-  });
-
-  test("is ended by Postgres where a statement takes longer than the step may", async () => {
-    const outcome = transactOf(overNeon())(10, async (client, send) => {
-      client.write("select pg_sleep(60)");
-      return await send("select 1", []);
-    });
-    await expect(outcome).rejects.toMatchObject({ isRolledBack: true, sqlState: "57014" });
   });
 });

@@ -2,8 +2,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aChild } from "./invoking.ts";
+import { repairsOn } from "./next-epochs.ts";
 import { type Columns, rowsOn } from "./rows.ts";
-import { aRunAtWork, minute, noon, Run, second, soon } from "./runs.ts";
+import { aRecord, aRunAtWork, aWaitFor, minute, noon, Run, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -21,6 +22,7 @@ describeSomePostgres(
       ],
     });
     const { wait, set, setWaits } = rowsOn(stage);
+    const { repair, claim } = repairsOn(stage);
     /** The first run waits for the second one, which is at work. */
     async function aFamily() {
       const parent = await aRunAtWork(stage);
@@ -121,6 +123,20 @@ describeSomePostgres(
       ]);
     });
 
+    test("is told to nobody where it comes again, after the one that waited has recorded the first one", async () => {
+      await end(family.child, { next: "failed", value: '0"why"' });
+      await family.parent.claim(stage.onlooker, { token: "second", turn: 2 });
+      const record = aRecord("child", "it", { value: '0"why"', isFailure: true });
+      await family.parent.finish(stage.onlooker, { token: "second", records: [record], demands: [aWaitFor("go")] });
+      await repair(family.child, "retry");
+      await claim(family.child, "again");
+      const [before, waits] = [await row(family.parent), await rows(family.parent)];
+      expect(before).toMatchObject({ status: "parked", has_mail: false });
+      expect(await end(family.child, { token: "again" })).toMatchObject({ outcome: "finished", others: [] });
+      expect(await row(family.parent)).toEqual(before);
+      expect(await rows(family.parent)).toEqual(waits);
+    });
+
     describe("makes the one that waits ready", () => {
       test.each<readonly [what: string, change: string, expected: object, turn: number | null]>([
         ["where it was to be ready later", `ready_at = ${at(minute)}`, { ready: 0, due: soon }, 2],
@@ -167,6 +183,7 @@ describeSomePostgres(
 
     describe("that is waited for no more", () => {
       const leave = (run: Run) => setWaits(run, "is_released = true, child_bond = 'cancelled'");
+      const lease = { token: "gen_random_uuid()", leased_until: at(1) };
 
       test("leaves nothing, and its parent has no mail", async () => {
         await leave(family.parent);
@@ -200,12 +217,27 @@ describeSomePostgres(
         expect(await row(family.parent)).toEqual({ status: "parked", has_mail: false, ready: 0, due: soon });
       });
 
-      test("lets its parent wait for another one that is at work", async () => {
+      test.each<readonly [what: string, change: Columns]>([
+        ["that was not asked to end yet", { child_bond: "'cancel'" }],
+        ["that was asked to", { child_bond: "'cancelled'", until: at(1) }],
+      ])("lets its parent wait for another run %s", async (_, change) => {
         await leave(family.parent);
         await set(family.parent, `is_closing = true, ready_at = ${at(minute)}`);
-        await wait(family.parent, "branch", { path: "'that'", token: "gen_random_uuid()", leased_until: at(1) });
+        await wait(family.parent, "child", { path: "'that'", child_run_id: `'${other.child.id}'`, ...change });
         expect(await end(family.child)).toMatchObject({ others: [] });
         expect(await row(family.parent)).toMatchObject({ ready: noon + minute });
+      });
+
+      test.each<readonly [what: string, kind: string, change: Columns]>([
+        ["a branch is at work, whose lease the next claim waits for", "branch", lease],
+        ["a run goes on that was waited for for a day", "child", { child_bond: "'cancelled'", until: at(0) }],
+        ["a run goes on that need not end with it", "child", {}],
+      ])("lets its parent go on that closes, though %s", async (_, kind, change) => {
+        await leave(family.parent);
+        await set(family.parent, `is_closing = true, ready_at = ${at(minute)}`);
+        await wait(family.parent, kind, { path: "'that'", ...change });
+        expect(await end(family.child)).toMatchObject({ others: [{ runId: family.parent.id, turn: 2 }] });
+        expect(await row(family.parent)).toMatchObject({ ready: 0, due: soon });
       });
     });
   },

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { allRowsOn, failedRunsOn } from "./next-epochs.ts";
 import { aRecord, aRunAtWork, minute, noon, Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -173,6 +174,22 @@ describeSomePostgres("a fork", (database) => {
     await stage.look("update layover.run set is_input_parsed = false where id = $1", [run.id]);
     expect(await runRow(await made(run))).toMatchObject({ is_input_parsed: false });
     expect(await runRow(await made(run, { encodedInput: "0{}" }))).toMatchObject({ is_input_parsed: true });
+  });
+
+  test.each([
+    ["before", "go"],
+    ["after", "b"],
+  ])("that begins %s a signal and an answer has no mail, and leaves the old run as it was", async (_, from) => {
+    const run = await failedRunsOn(stage).aFailedRun();
+    const { rows, state } = allRowsOn(stage);
+    const all = async () => ({ ...(await rows(run)), state: await state(run), run: await runRow(run) });
+    const before = await all();
+    const signal = expect.arrayContaining([3, null].map((position) => expect.objectContaining({ position })));
+    expect(before).toMatchObject({ signal, callback: [{ position: 4 }] });
+    const copy = await made(run, { from });
+    expect(await rows(copy)).toMatchObject({ signal: [], callback: [], pending: [] });
+    expect(await stateRow(copy)).toMatchObject({ has_mail: false });
+    expect(await all()).toEqual(before);
   });
 
   test("may be made from psql, where an id is made and nobody arms", async () => {

@@ -26,6 +26,7 @@ export const fresh = {
     cancel_reason: null,
     cancelled_position: null,
     is_closing: false,
+    ends_as: null,
     ending_position: null,
   },
   ...{

@@ -218,7 +218,10 @@ describeSomePostgres(
           child.id,
           hasParent,
         ]);
-        await stage.onlooker.query("update layover.run set parent_run_id = $2 where id = $1", [child.id, parent.id]);
+        await stage.onlooker.query(
+          "update layover.run set parent_run_id = $2, parent_path = 'it', parent_occurrence = 1 where id = $1",
+          [child.id, parent.id],
+        );
         await stage.onlooker.query(`update layover.run_state set ${state} where run_id = $1`, [parent.id]);
         await prune({ keepFailedMs: 90 * day });
         return Object.keys(await child.state()).length > 0;

@@ -56,6 +56,29 @@ describeSomePostgres("a restart", (database) => {
     expect(await restart(run, { from: "d" })).toEqual({ outcome: "unknown_place", runId: run.id });
   });
 
+  test.each([
+    ["closes, since its handler has ended", "is_closing = true", "compensating"],
+    ["closes, since its cancel was asked for", "cancel_requested_at = layover.now()", "cancelling"],
+    ["cleans up", "cancelled_position = 1", "cancelling"],
+    ["is being undone", "ending_position = 1, undos = 1", "compensating"],
+  ] as const)("is refused for a run that %s, though it is blocked or paused", async (_, ending, status) => {
+    for (const stopped of ["blocked = 'by other code'", "paused_at = layover.now(), due_at = null"]) {
+      const run = await aParkedRun(stage, [aWaitFor("go")]);
+      await set(run, `${ending}, ${stopped}, ready_at = 'epoch'`);
+      expect(await restart(run)).toEqual({ outcome: "not_applicable", status, runId: run.id });
+      expect(await restart(run, { dryRun: true })).toEqual({ outcome: "not_applicable", status, runId: run.id });
+    }
+  });
+
+  test("is done to a run that has closed or was undone, and is over", async () => {
+    const run = await aCompletedRun();
+    await set(
+      run,
+      "is_closing = true, cancelled_position = 1, ending_position = 1, cancel_requested_at = layover.now()",
+    );
+    expect(await restart(run)).toMatchObject({ outcome: "restarted", epoch: 1 });
+  });
+
   describe("of a paused run whose branches are at work", () => {
     /** Two branches are at work, the second one ten seconds longer. */
     async function aPausedFanOut(): Promise<{ readonly run: Run; readonly until: number }> {

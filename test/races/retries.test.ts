@@ -61,6 +61,15 @@ describeSomePostgres("a retry", (database) => {
     expect(await kept(run)).toEqual(['a 0"A"', 'c 0"C"', "go 0true", "stop 0false"]);
   });
 
+  test("keeps failures and waits that timed out before the record that failed the run", async () => {
+    const timedOut = aRecord("signal", "go", { isFailure: true });
+    const failure = { ...failing, at: 4, timeouts: [5] };
+    const before = [aRecord("step", "x", { isFailure: true }), timedOut, ...records.slice(0, 2)];
+    const run = await aFailedRun([...before, { ...timedOut, occurrence: 2 }], failure);
+    expect(await retry(run)).toMatchObject({ outcome: "retried", kept: 3, dropped: 2 });
+    expect(await kept(run)).toEqual(["x failed", "go failed", 'a 0"A"']);
+  });
+
   test("writes down how long it may take, and of no other run", async () => {
     const [run, other] = [await aFailedRun(), await aRunAtWork(stage)];
     for (const { id } of [run, other]) {

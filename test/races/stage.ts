@@ -26,6 +26,7 @@ export interface Answers {
   start_run: verbs.StartAnswer;
   claim_turns: wire.ClaimAnswer;
   read_page: wire.PageAnswer;
+  read_ends: wire.EndsAnswer;
   read_replay: replays.ReplayAnswer;
   finish_turns: { readonly now: number; readonly turns: readonly wire.FinishAnswer[] };
   finish_once: wire.FinishAnswer;

@@ -9,7 +9,7 @@ import { stageOn } from "./stage.ts";
 describeSomePostgres("a run that waits for ten thousand others", (database) => {
   const stage = stageOn(database);
 
-  test("asks them to end, by one call of a second or two", { timeout: 60_000 }, async () => {
+  test("asks them to end, by one call of a second or two", async () => {
     const parent = await aRunAtWork(stage);
     await stage.onlooker.query(
       `with child as (

@@ -138,6 +138,7 @@ describeSomePostgres(
     describe("a run closes before it ends by those alone that are at work:", () => {
       const lease = (leasedUntil: string) => ({ token: "gen_random_uuid()", leased_until: leasedUntil });
       const bound = { child_bond: "'cancel'" };
+      const left = { child_bond: "'cancelled'", is_released: "true" };
       test.each<readonly [what: string, arrange: Arrange, closes: boolean]>([
         ["a branch", ({ run }) => wait(run, "branch", lease(soonOver)), true],
         ["one whose lease is over", ({ run }) => wait(run, "branch", lease("layover.now()")), false],
@@ -145,17 +146,18 @@ describeSomePostgres(
         ["a run that ends with it", ({ run }) => child(run, bound), true],
         ["one that goes on without it", ({ run }) => child(run), false],
         ["one that has ended", ({ run }) => child(run, { ...bound, ...ended }), false],
-        ["one that was left", ({ run }) => child(run, { ...bound, is_released: "true" }), false],
         [
-          "one that was left, and may end for a while",
-          ({ run }) => child(run, { ...bound, is_released: "true", until: soonOver }),
+          "one that was left, and was not asked to end yet",
+          ({ run }) => child(run, { ...bound, is_released: "true" }),
           true,
         ],
         [
-          "one that might end until now",
-          ({ run }) => child(run, { ...bound, is_released: "true", until: "layover.now()" }),
-          false,
+          "one that was asked to end, and may do so for a while",
+          ({ run }) => child(run, { ...left, until: soonOver }),
+          true,
         ],
+        ["one that might end until now", ({ run }) => child(run, { ...left, until: "layover.now()" }), false],
+        ["one that was asked to end, and has", ({ run }) => child(run, { ...left, until: soonOver, ...ended }), false],
       ])("%s", async (_, arrange, closes) => {
         const runs = await two();
         await arrange(runs);

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { isOver, runStatuses } from "../../client/run-view.ts";
 import { confirm } from "../confirm.ts";
 import { plain, print, printAside, printJson } from "../screen.ts";
+import { UsageError } from "../usage-error.ts";
 import { type Many, manyOf, operateMany, withMany } from "./many.ts";
 import { findRun, withRun, withServer } from "./server.ts";
 import { userName } from "./user-name.ts";
@@ -39,8 +40,15 @@ export const remove = withMany(command, runStatuses.filter(isOver), { isOfEnded:
         if (yes && "runId" in named) return await client.delete(named.runId, { reason, by }); // it may be deleted already
         const { runId, workflow, version, status } = await findRun(client, named);
         const name = `${plain(runId)} of ${plain(workflow)}@${version}`;
-        const what = `The run ${name} is ${status}. It would be deleted, with all that is kept of it.`;
-        if (!yes) await confirm(what, `delete ${plain(runId)}`);
+        if (!yes) {
+          if (!isOver(status)) {
+            throw new UsageError(`The run ${name} is ${status}, and only a run that is over can be deleted.`, {
+              hint: "Cancel or terminate it first.",
+            });
+          }
+          const what = `The run ${name} is ${status}. It would be deleted, with all that is kept of it.`;
+          await confirm(what, `delete ${plain(runId)}`);
+        }
         return await client.delete(runId, { reason, by });
       }),
     );

@@ -4,8 +4,10 @@ import type { RestartFilter } from "../../client/many.ts";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { isOver, type RunStatus, runStatuses } from "../../client/run-view.ts";
 import { type Contract, workflow } from "../../core/contract/contract.ts";
+import { LayoverError } from "../../core/errors.ts";
 import { placeName } from "../../core/replay/demand.ts";
 import type { CutRecord } from "../../postgres/wire-operations.ts";
+import { asSentence } from "../complaint.ts";
 import { plain, print, printAside, printJson } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { jsonArgument } from "./json-argument.ts";
@@ -43,6 +45,15 @@ async function correction({ signal: name, payload }: Pick<Given, "signal" | "pay
   if (name === undefined) return {};
   const value = payload === undefined ? undefined : await jsonArgument(payload, "--payload");
   return { signal: { name, payload: value }, contract: anyContract };
+}
+
+/** The error of the client shows how to give a result in TypeScript. */
+function sayHowToGiveResults(error: unknown): never {
+  if (!(error instanceof LayoverError) || error.code !== "result_needed") throw error;
+  throw new UsageError(asSentence(plain(error.message)), {
+    hint: `It is done, or may be. Find out what became of it, and give its result: --result 'charge={"id": "ch_1"}'`,
+    cause: error,
+  });
 }
 
 /** The server parses what is given by its own contract. */
@@ -103,7 +114,7 @@ export const retry = asking(
     }
     const results = Object.fromEntries(result.map(readResult));
     const options = { reason, by, results, sensitive, ...(await correction({ signal, payload })) };
-    const receipt = await about(name, (client, runId) => client.retry(runId, options));
+    const receipt = await about(name, (client, runId) => client.retry(runId, options)).catch(sayHowToGiveResults);
     if (json) printJson(receipt);
     else print(`It goes on as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} forgotten.`);
   });
@@ -152,6 +163,7 @@ export const restart = asking(
           `${records(plan.kept)} kept, and ${plan.dropped} dropped:`,
           ...plan.records.slice(0, mostShown).map(line),
           ...more(plan),
+          ...(plan.dropped > 0 ? ["What these did is not undone."] : []),
         ].join("\n"),
       );
     }

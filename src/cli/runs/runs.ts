@@ -146,7 +146,7 @@ function remark(run: RunView, now: Date): string {
   if (status === "failed" || status === "cancelled") return describeError(error) + failedUndos(undos);
   if (status === "paused" && run.isHeld === true) return "with its workflow";
   if (run.setback !== undefined) return `${run.setback.reason}, tried again ${fromNow(run.setback.until, now)}`;
-  if (status === "compensating") return undos === undefined ? "waits for steps at work" : describeUndos(undos);
+  if (status === "compensating") return undos === undefined ? "waits for steps or runs at work" : describeUndos(undos);
   const isTimed = readyAt !== undefined && readyAt > now && ["sleeping", "waiting", "retrying"].includes(status);
   const until = !isTimed ? "" : status === "waiting" ? `until ${clockTime(readyAt)}` : fromNow(readyAt, now);
   return [describeSaying(customStatus), until].filter((part) => part !== "").join(", ");

@@ -54,7 +54,7 @@ export function timeline(run: RunView, history: HistoryView, { now, width }: Ter
   // and an attempt above the record of its step.
   const past = [
     ...operationsOf(history).filter(isLater).map(operationLine),
-    ...epochsOf(history).map(epochLine),
+    ...epochsOf(history).map((epoch) => epochLine(epoch, now)),
     ...attempts.filter((attempt) => isShown(attempt) && !isOfUndo(attempt)).map(attemptLine),
     ...records.slice(0, firstUndo).map((record) => recordLine(record, width)),
     ...attempts.filter((attempt) => isShown(attempt) && isOfUndo(attempt)).map(attemptLine),
@@ -151,9 +151,10 @@ function epochsOf({ epoch = 0, epochs = [] }: Partial<HistoryView>): HistoryView
 }
 
 /** "epoch 2  restarted, with 4 records of the epoch before" */
-function epochLine({ epoch, why, beganAt, kept }: EpochView): Line {
+function epochLine({ epoch, why, beganAt, kept }: EpochView, now: Date): Line {
   const records = kept === 1 ? "1 record" : `${kept} records`;
-  const value = why === "continued" ? "continued as new" : `${why}, with ${records} of before`;
+  const slowed = beganAt > now ? `. It begins ${moment(beganAt, now)}, since its laps wait for nothing` : "";
+  const value = why === "continued" ? `continued as new${slowed}` : `${why}, with ${records} of before`;
   return { at: beganAt, mark: ended, what: `epoch ${epoch}`, value };
 }
 
@@ -171,7 +172,7 @@ const refusals: ReadonlyMap<string, string> = new Map([
   ["epoch_changed", "refused, since another epoch had begun"],
   ["unknown_place", "refused, since the run had not come to that place"],
   ["compensated", "refused, since a step was undone"],
-  ["would_repeat", "refused, since what had succeeded cannot be kept"],
+  ["would_repeat", "refused, since what had succeeded or was asked cannot be kept"],
   ["child_failed", "refused, since a run that it waits for has failed"],
   ["result_needed", "refused, since a result was lost"],
 ]);

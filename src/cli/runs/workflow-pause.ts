@@ -59,7 +59,8 @@ function command({
       if (receipt === undefined) return;
       if (json) return printJson(receipt);
       const what = verb === "pause" ? "is paused, and holds new runs" : "is resumed, and new runs begin";
-      print(`The workflow ${workflow} ${what}. Of its runs: ${toldOf(receipt)}.`);
+      const told = receipt.runs === 0 ? `It had no run to ${verb}.` : `Of its runs: ${toldOf(receipt)}.`;
+      print(`The workflow ${workflow} ${what}. ${told}`);
       if (receipt.mayMissStarts) {
         print(
           `A transaction that started runs stayed open, so they may be left as they were. Once it has ended: the same command with --call ${receipt.callId}`,

@@ -2,7 +2,7 @@
 import type { CallbackRef, OpenCallback, SealCallback } from "../../core/contract/callback.ts";
 import type { Contract } from "../../core/contract/contract.ts";
 import { LayoverError } from "../../core/errors.ts";
-import type { CallbackCall } from "../../postgres/wire-verbs.ts";
+import type { CallbackCall, CallbackUrl } from "../../postgres/wire-verbs.ts";
 import { callbackTokenIn } from "../callback-token.ts";
 import {
   type CallbackView,
@@ -58,13 +58,11 @@ export class Callbacks {
 
   /** Answers what became of that wait. @throws LayoverError `unknown_callback` */
   async read(ref: CallbackRef): Promise<CallbackView> {
-    const { runId, epoch, path, occurrence, endsAt: _, madeAt, ...asked } = ref;
-    const { calls } = this.#context;
-    const { outcome, until } = await translated(() =>
-      calls.readCallback({ runId, epoch, path, occurrence, ...(madeAt !== undefined && { madeAt }) }),
-    );
+    const { workflow, version, name, title, text } = ref;
+    const { outcome, until } = await translated(() => this.#context.calls.readCallback(urlOf(ref)));
     if (outcome === "unknown") throw unknownCallback();
-    return { ...asked, status: outcome, deadline: dateOf(until) };
+    const asked = { ...(title !== undefined && { title }), ...(text !== undefined && { text }) };
+    return { workflow, version, name, ...asked, status: outcome, deadline: dateOf(until) };
   }
 
   /** @throws LayoverError `unknown_callback`, `invalid_payload`, `callback_conflict`, `callback_expired` */
@@ -82,10 +80,14 @@ export class Callbacks {
     outcome: "resolved" | "rejected",
     answered: Pick<CallbackCall, "value" | "sent">,
   ): Promise<void> {
-    const { runId, epoch, path, occurrence, madeAt } = ref;
-    const call = { runId, epoch, path, occurrence, ...(madeAt !== undefined && { madeAt }), outcome, ...answered };
+    const call = { ...urlOf(ref), outcome, ...answered };
     const answer = await translated(() => this.#context.calls.answerCallback(call));
     refuseUnanswered(answer, ref.name);
-    if ("turn" in answer) await this.#context.dispatchSoon(runId, answer.turn);
+    if ("turn" in answer) await this.#context.dispatchSoon(ref.runId, answer.turn);
   }
+}
+
+function urlOf({ runId, epoch, path, occurrence, madeAt, madeIn }: CallbackRef): CallbackUrl {
+  const made = { ...(madeAt !== undefined && { madeAt }), ...(madeIn !== undefined && { madeIn }) };
+  return { runId, epoch, path, occurrence, ...made };
 }

@@ -17,6 +17,8 @@ export interface ClientContextOptions {
   readonly host?: WallClock | undefined;
   /** The W3C trace context of whoever starts a run by this client. Undefined: nobody traces. */
   readonly traceparent?: (() => string | undefined) | undefined;
+  /** Is told of a run that was asked to end by this client: this process may be carrying it out. Never rejects. */
+  readonly onEndAsked?: ((runId: string) => Promise<void>) | undefined;
   /** Told of what was lost without harm: a dispatch that failed. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -26,16 +28,19 @@ export class ClientContext {
   readonly limits: Limits;
   readonly host: WallClock;
   readonly traceparent: () => string | undefined;
+  readonly onEndAsked: (runId: string) => Promise<void>;
   readonly #valueBytes: number | undefined;
   readonly #dispatch: Dispatch;
   readonly #onError: (error: unknown) => void;
 
-  constructor({ calls, dispatch, limits, host = hostClock, traceparent, onError = () => {} }: ClientContextOptions) {
+  constructor({ calls, dispatch, limits, host = hostClock, ...options }: ClientContextOptions) {
+    const { traceparent, onEndAsked, onError = () => {} } = options;
     this.calls = calls;
     this.limits = { ...defaultLimits, ...limits };
     this.#valueBytes = limits?.valueBytes;
     this.host = host;
     this.traceparent = traceparent ?? (() => undefined);
+    this.onEndAsked = onEndAsked ?? (async () => {});
     this.#dispatch = limited(dispatch, host);
     this.#onError = onError;
   }

@@ -18,6 +18,7 @@ export async function operate(
   const call = operationCall(runId, options);
   const answer = found(await translated(() => context.calls.operate(verb, call)), call);
   const receipt = receiptOf(verb, answer);
+  if (verb === "cancel" || verb === "terminate") void context.onEndAsked(answer.runId);
   if ("turn" in answer) await context.dispatchSoon(answer.runId, answer.turn);
   if ("branches" in answer) await context.dispatchBranches(answer.runId, answer.branches ?? []);
   if ("others" in answer) for (const other of answer.others ?? []) await context.dispatchSoon(other.runId, other.turn);

@@ -20,6 +20,11 @@ export interface CallbackRef {
   readonly endsAt?: number;
   /** How many records its run had handed out when it was made. Left out: an earlier release has made it. */
   readonly madeAt?: number;
+  /**
+   * The epoch of its run when it was made. A retry after that may have moved `madeAt`. Left out: it was made in the first epoch, or
+   * by an earlier release.
+   */
+  readonly madeIn?: number;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;

@@ -150,7 +150,7 @@ export interface InvokeOptions<Result = unknown> extends NewRunOptions {
   readonly onParentEnd?: "cancel" | "abandon";
   /**
    * Undoes what the run did if this run fails, times out or is cancelled, as the `compensate` of `step.run` does. It is
-   * given the run's result. Where the run failed, was cancelled, was not over within `timeout` or by the end of this run,
+   * given the run's result. Where the run failed, was cancelled, was not over within `timeout` or before the undos began,
    * `outcome` is `unknown`. `original.runId` is the run's id. A run that was never started is not undone.
    *
    * @example await step.invoke("book", booking, trip, { compensate: (booked) => booked && cancelBooking(booked.id) });
@@ -325,8 +325,9 @@ export interface Step<
   /** A namespace: names of steps may be used again in it. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
   scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result, Status>): Promise<Result>;
   /**
-   * A namespace for steps that also run when the run is cancelled. All else that a handler asks for then is refused with
-   * a `CancelledError`, and so is what it waits for. All cleanups of a run have one hour.
+   * A namespace for steps that also run when the run is cancelled, or when its history is full. All else that a handler
+   * asks for then is refused with a `CancelledError`, and so is what it waits for. All cleanups of a run have one hour, and
+   * room in a full history.
    *
    * @example try { await use(step, lock); } finally { await step.cleanup("give back", ({ step }) => step.run("unlock", () => unlock(lock))); }
    */
@@ -383,7 +384,7 @@ export interface Step<
    * settles, so no `finally` runs. Use it before a history grows too long (10,000 records).
    *
    * A run that continues again and again without ever waiting, each time within a second, is slowed down: it begins a
-   * second after the last beginning, then two, four … up to a minute.
+   * second after the last beginning, then two, four … up to a minute. The event `run_slowed`, a warning of the log, tells so.
    *
    * @throws LayoverError `invalid_input`, `unstorable_value`; CancelledError while the run closes
    * @example if (step.now() > endOfMonth) await step.continueAsNew({ month: input.month + 1 });

@@ -104,10 +104,10 @@ export class TimeoutError extends Error {
 }
 
 /**
- * The run is being cancelled, or has reached its timeout. Thrown where the handler waits, so that `finally` and `catch`
- * can clean up. After a cancel `step.cleanup` alone does that: all else is refused with the same error. After a timeout
- * any step or sleep does it: only waits for signals and callbacks are refused. Steps with `compensate` are undone after
- * that.
+ * The run is being cancelled, has reached its timeout, or its history is full. Thrown where the handler waits, so that
+ * `finally` and `catch` can clean up. After a timeout any step or sleep does that: only waits for signals and callbacks are
+ * refused. Else `step.cleanup` alone does it: all else is refused with the same error. Steps with `compensate` are undone
+ * after that.
  *
  * @example if (error instanceof CancelledError) log.info("cancelled", { reason: error.reason });
  */

@@ -1,4 +1,4 @@
-/** The end of a run before its time, by its timeout or by a cancel: what its handler may still ask for. */
+/** The end of a run before its time, by its timeout, by a cancel, or since its history is full: what its handler may still ask for. */
 import { CancelledError } from "../contract/user-errors.ts";
 import type { Demand } from "./demand.ts";
 
@@ -6,7 +6,7 @@ const mostRefusals = 1_000;
 
 /**
  * The kind of the record. `cancellation` stands for the run's timeout: the handler may still ask for steps anywhere.
- * `closing` stands for a cancel: only cleanups go on.
+ * `closing` stands for a cancel, or for a history that is full: only cleanups go on.
  */
 export type ClosingKind = "cancellation" | "closing";
 

@@ -1,6 +1,10 @@
-/** The races that were decided. What their losers asked for is dropped, though a record of it may still come. */
+/**
+ * The races that were decided. What their losers asked for is dropped, though a record of it may still come. So is what a run waits
+ * for when it is told to close; of that, only the ends of runs may still come.
+ */
 import { type Demand, placeName } from "./demand.ts";
 import type { OpenChild } from "./failing.ts";
+import type { HistoryRecord } from "./history.ts";
 
 /** The prefix of the branches' paths, and the position that decided. */
 export interface Release {
@@ -14,9 +18,24 @@ export class DecidedRaces {
   readonly losers = new Map<string, number>();
   /** The losers that are runs. */
   readonly children: OpenChild[] = [];
+  /** The places of the runs that were waited for when the run was told to close. */
+  readonly #leftRuns = new Set<string>();
 
   has(path: string): boolean {
     return this.releases.some(({ prefix }) => path.startsWith(prefix));
+  }
+
+  /** Whether a record may come at a place for which nobody waits any more. */
+  mayRecord(record: Pick<HistoryRecord, "kind" | "path" | "occurrence">): boolean {
+    const place = placeName(record);
+    return this.losers.has(place) || (record.kind === "child" && this.#leftRuns.has(place));
+  }
+
+  /** Drops what is pending, as the run is told to close. */
+  drop(demand: Demand, pending: Map<string, Demand>): void {
+    const place = placeName(demand);
+    pending.delete(place);
+    if (demand.wanted.kind === "child") this.#leftRuns.add(place);
   }
 
   /** Notes a decision. What is pending below the prefix has lost. */

@@ -15,11 +15,12 @@ import { DecidedRaces } from "./decided-races.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { askedLate, nested, unlike } from "./divergence.ts";
 import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
-import { Failing, type Failure } from "./failing.ts";
+import { type FailedBy, Failing, type Failure } from "./failing.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, isOf, settle } from "./history.ts";
 import { occurrences } from "./occurrences.ts";
 import { OnceSteps } from "./once-steps.ts";
+import { never, unwatched } from "./promises.ts";
 import type { Segments } from "./segments.ts";
 import { type Ending, readEnding, Undos } from "./undos.ts";
 
@@ -50,6 +51,8 @@ export class Execution {
   readonly bodies = new CalledBodies();
   readonly nextOccurrence = occurrences();
   readonly copied: Copied;
+  /** Stands for all that a run asks for and its history cannot hold: it waits until the run is being ended. */
+  readonly tooMuch = unwatched<never>();
   readonly #atRest: () => Promise<void>;
   readonly #pending = new Map<string, Demand>();
   readonly #segments: Segments | undefined;
@@ -128,15 +131,15 @@ export class Execution {
     await this.#untilRest(() => {});
   }
 
-  /** Describes what failed the run, once its handler has thrown this. */
-  describeFailure(thrown: unknown): Failure {
+  /** Describes what failed the run, by all that its history holds by now. */
+  describeFailure(by: FailedBy): Failure {
     const children = this.pending.flatMap(({ wanted }) =>
       wanted.kind === "child" ? [{ runId: wanted.runId(undefined) }] : [],
     );
-    return this.failing.describe(thrown, [...children, ...this.races.children]);
+    return this.failing.describe(by, [...children, ...this.races.children]);
   }
 
-  /** Whether the run is being ended by a cancel. Its history has room for all records of its cleanups. */
+  /** Whether a cancel or its full history ends the run. There is room for all records of its cleanups. */
   get isClosing(): boolean {
     return this.closing?.kind === "closing";
   }
@@ -158,7 +161,7 @@ export class Execution {
     const key = placeName(record);
     const demand = this.#pending.get(key);
     const isOfRun = record.kind === "cancellation" || record.kind === "closing" || record.kind === "ending";
-    const isAskedFor = demand === undefined ? this.races.losers.has(key) : isOf(demand, record);
+    const isAskedFor = demand === undefined ? this.races.mayRecord(record) : isOf(demand, record);
     if (!isOfRun && !isAskedFor) {
       this.diverge(unlike(record, this));
       return;
@@ -175,13 +178,13 @@ export class Execution {
       const demandedAfter = demand?.demandedAfter ?? this.races.losers.get(key);
       this.#pending.delete(key);
       this.races.losers.delete(key);
-      const error = demand === undefined ? undefined : this.#settle(demand, record);
+      const error = this.#settle(demand, record);
       this.failing.note(record, demandedAfter, error, demand?.wanted);
       this.copied.note(this.position);
     });
   }
 
-  #settle(demand: Demand, record: HistoryRecord): Error | undefined {
+  #settle(demand: Demand | undefined, record: HistoryRecord): Error | undefined {
     try {
       return settle(demand, record, this.position);
     } catch (error) {
@@ -196,7 +199,8 @@ export class Execution {
     const mayCleanUp = this.isClosing && place.isShielded;
     if (this.ending !== undefined || (this.outcome?.kind === "threw" && !mayCleanUp)) return never;
     if (isLate && this.outcome !== undefined) return never;
-    if (this.races.has(place.path) || this.isOverfull) return never;
+    if (this.races.has(place.path)) return never;
+    if (this.isOverfull) return this.tooMuch.promise;
     const [body] = this.bodies.underWay;
     if (isLate && body !== undefined) {
       // Nobody can tell whether the body asks or the code around it. The run is blocked, and the body gets an error.
@@ -225,15 +229,13 @@ export class Execution {
   }
 
   #add(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
-    const promise = new Promise<unknown>((resolve, reject) => {
-      const { position: demandedAfter, now: demandedAt } = this;
-      const demand = { ...place, wanted, ordinal: this.#ordinal++, demandedAfter, demandedAt, resolve, reject };
-      this.#pending.set(placeName(place), demand);
-      this.undos.note(demand);
-      this.onceSteps.note(demand);
-      this.#onDemand?.(demand);
-    });
-    promise.catch(() => {}); // a loser may fail with nobody left to look
+    const { promise, resolve, reject } = unwatched<unknown>();
+    const { position: demandedAfter, now: demandedAt } = this;
+    const demand = { ...place, wanted, ordinal: this.#ordinal++, demandedAfter, demandedAt, resolve, reject };
+    this.#pending.set(placeName(place), demand);
+    this.undos.note(demand);
+    this.onceSteps.note(demand);
+    this.#onDemand?.(demand);
     this.#wake();
     return promise;
   }
@@ -257,9 +259,9 @@ export class Execution {
       else this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
       return never;
     }
-    const refusal = Promise.reject(error);
-    refusal.catch(() => {}); // nobody may look
-    return refusal;
+    const { promise, reject } = unwatched<never>();
+    reject(error);
+    return promise;
   }
 
   /**
@@ -279,8 +281,9 @@ export class Execution {
     const [sole] = refused;
     // A turn was begun, and was not finished.
     if (attempts > 1 && sole?.wanted.kind === "step" && refused.length === 1) this.undos.noteBegun(sole);
-    for (const demand of refused) this.#pending.delete(placeName(demand));
+    for (const demand of refused) this.races.drop(demand, this.#pending);
     for (const demand of refused) demand.reject(new CancelledError(closing.reason));
+    this.tooMuch.reject(new CancelledError(closing.reason));
   }
 
   #end(outcome: HandlerOutcome): void {
@@ -295,5 +298,3 @@ export class Execution {
     this.#isOpen = false;
   }
 }
-
-const never = new Promise<never>(() => {});

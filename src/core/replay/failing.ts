@@ -1,11 +1,11 @@
 /**
  * What failed a run, for whoever retries it: the record whose error ended the handler, and whether something that succeeded
  * afterwards came about through a failure. A retry forgets the failures and keeps every success, so it must not hand a
- * success to code that never asked for it.
+ * success to code that never asked for it. Nor may an answer to a callback of the failure answer another callback of its name.
  */
 import { toErrorValue } from "../codec/error-value.ts";
 import { fromStored } from "../codec/stored-value.ts";
-import type { Wanted } from "./demand.ts";
+import { placeName, type Wanted } from "./demand.ts";
 import type { HistoryRecord } from "./history.ts";
 import { lastingPart } from "./seeded.ts";
 
@@ -17,7 +17,7 @@ export interface Failure {
   readonly timeouts: readonly number[];
   /** The positions, from `at` on, of the steps that are done, or may be, and whose result is lost. */
   readonly lost: readonly number[];
-  /** What succeeded after it and cannot be kept, the first twenty. If there is any, the run is not retried. */
+  /** The first twenty successes and callbacks that came of the failure. If there is any, the run is not retried, since they cannot be kept. */
   readonly repeats: readonly { readonly path: string; readonly occurrence: number }[];
   /**
    * The runs for which it would wait again after a retry: the parts of their ids that stay the same (`lastingPart`). Left
@@ -26,6 +26,9 @@ export interface Failure {
   readonly children?: readonly string[];
 }
 
+/** The cause for which a run failed: the error that its handler has thrown, or the position of the failed record. No position: the handler's own error. */
+export type FailedBy = { readonly thrown: unknown } | { readonly at: number | undefined };
+
 /** A run that the handler had asked for, and whose end is not in the history. */
 export interface OpenChild {
   readonly runId: string;
@@ -33,11 +36,14 @@ export interface OpenChild {
   readonly leftAt?: number;
 }
 
-interface Handed {
+interface Asked {
   readonly path: string;
   readonly occurrence: number;
   /** The last position handed out when it was asked for. Undefined: the handler had not asked for it. */
   readonly demandedAfter: number | undefined;
+}
+
+interface Handed extends Asked {
   /** Whether a retry forgets it, if it comes after the record that failed the run. */
   readonly isLost: boolean;
   readonly hasTimedOut: boolean;
@@ -55,6 +61,8 @@ export class Failing {
   readonly #errors = new Map<unknown, number>();
   /** The prefix of each room, and the position at which it was opened. */
   readonly #rooms = new Map<string, number>();
+  /** The callbacks that the handler has made. Their URLs may be known to people. */
+  readonly #callbacks: Asked[] = [];
 
   /** Notes the next record, and the error by which it settled its demand. `wanted`: what that asked for. */
   note(record: HistoryRecord, demandedAfter: number | undefined, error: unknown, wanted?: Wanted): void {
@@ -74,25 +82,35 @@ export class Failing {
     if (error !== undefined) this.#errors.set(error, this.#handed.length);
   }
 
+  /** Notes that the handler has made a callback. */
+  noteCallback({ path, occurrence }: Omit<Asked, "demandedAfter">): void {
+    this.#callbacks.push({ path, occurrence, demandedAfter: this.#handed.length });
+  }
+
   /** Notes that the names below a prefix belong to a flow of their own from now on. */
   openRoom(prefix: string): void {
     if (!this.#rooms.has(prefix)) this.#rooms.set(prefix, this.#handed.length);
   }
 
   /** `open`: the runs whose ends are not in the history. */
-  describe(thrown: unknown, open: readonly OpenChild[]): Failure {
-    const at = this.#origin(thrown, new Set());
+  describe(by: FailedBy, open: readonly OpenChild[]): Failure {
+    const at = "thrown" in by ? this.#origin(by.thrown, new Set()) : by.at;
     const children = this.#childrenAfter(at ?? this.#handed.length + 1, open).map(lastingPart);
     if (at === undefined) return { timeouts: [], lost: [], repeats: [], children };
     const later = this.#handed.slice(at);
     const timeouts = later.flatMap(({ hasTimedOut }, index) => (hasTimedOut ? [at + 1 + index] : []));
     const dirty = this.#dirtyRooms(at);
-    const repeats = later.filter((one) => !one.isLost && !this.#isIndependent(one, at, dirty));
+    const kept: readonly Asked[] = [...later.filter(({ isLost }) => !isLost), ...this.#callbacks];
+    const repeats = new Map(
+      kept
+        .filter((one) => !this.#isIndependent(one, at, dirty))
+        .map(({ path, occurrence }) => [placeName({ path, occurrence }), { path, occurrence }]),
+    );
     return {
       at,
       timeouts,
       lost: this.#handed.flatMap(({ isResultLost }, index) => (isResultLost && index + 1 >= at ? [index + 1] : [])),
-      repeats: repeats.slice(0, mostRepeats).map(({ path, occurrence }) => ({ path, occurrence })),
+      repeats: [...repeats.values()].slice(0, mostRepeats),
       children,
     };
   }
@@ -123,10 +141,10 @@ export class Failing {
   }
 
   /**
-   * Whether a success came about without what is forgotten: the handler had asked for it before; or it lies in a room that
+   * Whether a success or a callback came about without what is forgotten: the handler had asked for it before; or it lies in a room that
    * stood open before and forgets nothing, and what led to it is kept.
    */
-  #isIndependent({ path, demandedAfter }: Handed, at: number, dirty: ReadonlySet<string>): boolean {
+  #isIndependent({ path, demandedAfter }: Asked, at: number, dirty: ReadonlySet<string>): boolean {
     if (demandedAfter === undefined || demandedAfter < at) return true;
     if (this.#handed[demandedAfter - 1]?.isLost !== false) return false;
     return [...this.#rooms].some(

@@ -39,10 +39,13 @@ export interface HistoryRecord {
 
 /**
  * Settles `demand` as `record` at this position says: the same in the first pass and in every replay. Answers the error by
- * which it was rejected.
+ * which it was rejected. Without a demand, as that of a race's loser, it only reads the value, since an undo may need it.
+ *
+ * @throws LayoverError `undecodable_value`
  */
-export function settle(demand: Demand, record: HistoryRecord, position: number): Error | undefined {
-  const value = record.value === null ? undefined : fromStored(record.value, `the record of ${placeName(demand)}`);
+export function settle(demand: Demand | undefined, record: HistoryRecord, position: number): Error | undefined {
+  const value = record.value === null ? undefined : fromStored(record.value, `the record of ${placeName(record)}`);
+  if (demand === undefined) return undefined;
   const error =
     record.value === null
       ? timeoutOf(demand)

@@ -36,6 +36,8 @@ interface Undoable {
   position: number;
   record: HistoryRecord | undefined;
   hasBegun: boolean;
+  /** The run that it has invoked, if that is there. */
+  invoked: string | undefined;
 }
 
 /** The path of an undo is this and the path of its step. No name of a user can form it. */
@@ -55,8 +57,8 @@ export class Undos {
     const place = { path, occurrence };
     const { undo } = wanted;
     const runId = wanted.kind === "step" ? undefined : wanted.runId;
-    const known = { runId, place, ordinal, undo, position: demandedAfter + 0.5, record: undefined, hasBegun: false };
-    this.#undoables.set(placeName(place), known);
+    const untold = { position: demandedAfter + 0.5, record: undefined, hasBegun: false, invoked: undefined };
+    this.#undoables.set(placeName(place), { runId, place, ordinal, undo, ...untold });
   }
 
   /** Notes the record of a step. */
@@ -69,10 +71,29 @@ export class Undos {
     else if (undoable !== undefined) Object.assign(undoable, { record, position });
   }
 
-  /** Notes that a step without a record may have begun, or that an invoked run is there: the one of this id. */
-  noteBegun(place: { readonly path: string; readonly occurrence: number; readonly runId?: string }): void {
+  /**
+   * Notes that a step without a record may have begun, or that an invoked run is there: the one of this id. Without an id, the
+   * invoked run has ended, and may be deleted.
+   */
+  noteBegun({
+    runId,
+    ...place
+  }: {
+    readonly path: string;
+    readonly occurrence: number;
+    readonly runId?: string;
+  }): void {
     const undoable = this.#undoables.get(placeName(place));
-    if (undoable !== undefined && isSameRun(undoable.runId?.(undefined), place.runId)) undoable.hasBegun = true;
+    if (undoable === undefined || (runId !== undefined && !isSameRun(undoable.runId?.(undefined), runId))) return;
+    undoable.hasBegun = true;
+    undoable.invoked ??= runId;
+  }
+
+  /** Lists the invoked runs that are there and can be undone, and whose ends the history does not hold. */
+  get invoked(): readonly { readonly path: string; readonly occurrence: number; readonly runId: string }[] {
+    return [...this.#undoables.values()].flatMap(({ place, record, invoked: runId }) =>
+      record === undefined && runId !== undefined ? [{ ...place, runId }] : [],
+    );
   }
 
   /** Whether a step can be undone that has no record, so that only the database knows whether it has begun. */

@@ -19,6 +19,8 @@ interface RunAtWork {
 export class Lease {
   /** Watches the turn. Undefined: nothing does. */
   trace: TurnTrace | undefined;
+  /** Renews it now, with all others of its invocation. Never rejects. */
+  readonly renewNow: () => Promise<void>;
   #turn: RenewTurn;
   #run: RunAtWork | undefined;
   #contract: Pick<Contract, "name" | "version"> | undefined;
@@ -30,8 +32,9 @@ export class Lease {
   readonly #listeners = new Set<() => void>();
   readonly #cancelListeners = new Set<(reason: string | undefined) => void>();
 
-  constructor(turn: RenewTurn) {
+  constructor(turn: RenewTurn, renewNow: () => Promise<void>) {
     this.#turn = turn;
+    this.renewNow = renewNow;
   }
 
   /** The turn and its token. */
@@ -175,7 +178,7 @@ export class Leases {
 
   /** Keeps the lease of `turn` until it is released. */
   hold(turn: RenewTurn): Lease {
-    const lease = new Lease(turn);
+    const lease = new Lease(turn, this.#renewNow);
     this.#held.add(lease);
     this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2, () => void this.#renew());
     return lease;
@@ -226,6 +229,12 @@ export class Leases {
     this.#cancelTimer = undefined;
     this.#succeed();
   }
+
+  readonly #renewNow = async (): Promise<void> => {
+    if (this.#held.size === 0) return;
+    this.#cancelTimer?.();
+    await this.#renew();
+  };
 
   async #renew(): Promise<void> {
     const held = [...this.#held].map((lease) => ({ lease, turn: lease.turn }));

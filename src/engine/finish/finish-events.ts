@@ -17,9 +17,18 @@ export interface About {
   readonly trace?: TraceRef | undefined;
 }
 
-/** `isBlocked`: whether the database has blocked the run after this setback. */
-export function finishEvents(finish: Finish, about: About, isBlocked = false): readonly LayoverEvent[] {
-  const events = "next" in finish ? ofRun(finish, about) : ofBranch(finish, about);
+/** What the database has answered to a finish: whether it has blocked the run after its setback, and when the next turn begins. */
+interface Taken {
+  readonly isBlocked?: boolean | undefined;
+  readonly readyAt?: number | null | undefined;
+}
+
+export function finishEvents(
+  finish: Finish,
+  about: About,
+  { isBlocked, readyAt }: Taken = {},
+): readonly LayoverEvent[] {
+  const events = "next" in finish ? ofRun(finish, about, readyAt ?? undefined) : ofBranch(finish, about);
   const { setback: reason } = finish;
   if (reason === undefined) return events;
   return [...events, { kind: isBlocked ? "run_blocked" : "run_held_up", ...about, reason }];
@@ -32,7 +41,7 @@ export function lossEvent({ contract, turn }: Lease, at: Date): LayoverEvent {
   return { kind: "lease_lost", runId, step, workflow: contract?.name, version: contract?.version, at };
 }
 
-function ofRun(finish: Omit<FinishRun, "armed">, about: About): readonly LayoverEvent[] {
+function ofRun(finish: Omit<FinishRun, "armed">, about: About, readyAt: number | undefined): readonly LayoverEvent[] {
   const { next, value = "", records = [], attempt } = finish;
   const events: LayoverEvent[] = [];
   for (const { kind, path, occurrence, isFailure, attempts = 1, at, beganAt = at } of records) {
@@ -45,6 +54,9 @@ function ofRun(finish: Omit<FinishRun, "armed">, about: About): readonly Layover
   if (next === "completed" || next === "cancelled") events.push({ kind: `run_${next}`, ...about });
   else if (next === "blocked") events.push({ kind: "run_blocked", ...about, reason: value });
   else if (next === "failed") events.push({ kind: "run_failed", ...about, ...failure(value) });
+  // Only a lap that waited for nothing makes the next one wait.
+  if (finish.continues !== undefined && readyAt !== undefined)
+    events.push({ kind: "run_slowed", ...about, until: new Date(readyAt) });
   return events;
 }
 

@@ -108,6 +108,7 @@ function stepOf(options: LoadOptions, loaded: LoadedRun): Step {
         runId,
         epoch: segments.callbackEpochAt(execution.position, runId),
         madeAt: execution.position,
+        ...(epoch > 0 && { madeIn: epoch }),
         workflow: contract.name,
         version: contract.version,
       }),

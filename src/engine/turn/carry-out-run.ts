@@ -111,6 +111,10 @@ function planOf(invocation: Invocation, lease: Lease, { claim, claimed, loaded }
     now: () => calls.clock.now(),
     hasTimeFor: (step) => invocation.hasTimeFor(step, claimed),
     pace: calls.alarms.pace,
+    readEnds: async (runIds) => {
+      const answer = await calls.readEnds({ runId: claim.runId, token: claim.token, runIds });
+      return answer.outcome === "read" ? answer : { ends: [], isMore: false }; // superseded: so is the finish
+    },
     trace: lease.trace,
     attempt: (demand, number, planOf) =>
       invocation.attempt(loaded, demand, number, claimed, lease, (value, beganAt) => {

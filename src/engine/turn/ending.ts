@@ -9,7 +9,7 @@ import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
 import { defaultLimits } from "../../core/limits.ts";
 import type { Failure } from "../../core/replay/failing.ts";
 import type { FailedUndo, Ending as Owed } from "../../core/replay/undos.ts";
-import type { ClaimedRun } from "../../postgres/wire.ts";
+import type { ClaimedRun, EndsAs } from "../../postgres/wire.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 
 export interface Ending {
@@ -22,13 +22,25 @@ export interface Ending {
   readonly failure?: Failure;
 }
 
-export async function describeEnd({ execution, workflow, room }: LoadedRun): Promise<Ending> {
+/**
+ * Describes how the run ends. If it closes, that was decided when its handler ended (`endsAs`): what was released then cannot
+ * be restored, so it ends so even if code that was deployed since would go on. More may have been recorded meanwhile, so
+ * its failure is described anew.
+ */
+export async function describeEnd(loaded: LoadedRun, endsAs?: EndsAs | null): Promise<Ending> {
+  if (endsAs == null) return await endOfHandler(loaded);
+  const { failure, ...end } = endsAs;
+  return failure === undefined ? end : { ...end, failure: loaded.execution.describeFailure({ at: failure.at }) };
+}
+
+async function endOfHandler({ execution, workflow, room }: LoadedRun): Promise<Ending> {
   const { closing, ending, outcome } = execution;
   if (ending !== undefined && outcome?.kind === "undone") return undone(ending, outcome.failed);
   const { contract } = workflow;
   if (closing?.kind === "closing") return { ...failed(new CancelledError(closing.reason)), next: "cancelled" };
   if (closing !== undefined) return failed(timedOut(contract.name));
-  if (outcome?.kind === "threw") return { ...failed(outcome.error), failure: execution.describeFailure(outcome.error) };
+  if (outcome?.kind === "threw")
+    return { ...failed(outcome.error), failure: execution.describeFailure({ thrown: outcome.error }) };
   if (outcome?.kind !== "returned") return failed(undefined);
   try {
     const { output } = contract;
@@ -37,7 +49,7 @@ export async function describeEnd({ execution, workflow, room }: LoadedRun): Pro
       output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", ...terms });
     return { next: "completed", value: toStored(value, { ...terms, maxBytes: room.valueBytes }) };
   } catch (error) {
-    return { ...failed(error), failure: execution.describeFailure(error) };
+    return { ...failed(error), failure: execution.describeFailure({ thrown: error }) };
   }
 }
 

@@ -18,3 +18,7 @@ function where(place: string | undefined): string {
 export function notAwaited(what: string): string {
   return `the handler returned, and nothing awaited ${what}: it may never be carried out. Write "await" before it`;
 }
+
+/** Why a run is blocked that an earlier release has closed, and whose code has not ended now. */
+export const goesOnRegardless =
+  "the run closes, since its handler had ended, and this code goes on. Deploy code that ends there, or terminate the run";

@@ -1,22 +1,23 @@
 /** The turn of a run: hand out what came, carry out the one pending step, run on to the next demand. */
 
 import { toStored } from "../../core/codec/stored-value.ts";
+import { defaultLimits } from "../../core/limits.ts";
 import { type CallbackPlace, type Demand, placeName } from "../../core/replay/demand.ts";
-import type { Offer } from "../../core/replay/offers.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
 import type { Pace } from "../../core/waking.ts";
-import type { ClaimedRun, FailedAttempt, NewRecord, Place } from "../../postgres/wire.ts";
+import type { ClaimedRun, EndsAs, FailedAttempt, NewRecord, Place } from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import type { TurnTrace } from "../telemetry.ts";
 import { type AttemptResult, type Committed, interrupted } from "./attempt.ts";
 import { describeEnd, type Ending, failed, tooLong } from "./ending.ts";
 import { begunStep, inlineStep, isAfterRecords } from "./inline-step.ts";
-import { foreignAwait, foreignAwaitTooLong, notAwaited } from "./mistake-texts.ts";
+import { endsOfInvoked, type ReadEnds } from "./invoked-ends.ts";
+import { foreignAwait, foreignAwaitTooLong, goesOnRegardless, notAwaited } from "./mistake-texts.ts";
 import { type NewChildren, newChildren } from "./new-children.ts";
 import { isNewRun, newDemands } from "./new-demand.ts";
 import { type Plan, recordTime, transactionPlan, withTimeout } from "./plan.ts";
-import { type Entry, TurnMail } from "./turn-mail.ts";
+import { type Entry, TurnMail, tracedWait } from "./turn-mail.ts";
 
 export interface RunTurnOptions {
   readonly loaded: LoadedRun;
@@ -35,6 +36,8 @@ export interface RunTurnOptions {
     number: number,
     planOf: (value: string, beganAt: number) => Plan,
   ) => Promise<AttemptResult>;
+  /** Reads how these runs have ended, as far as they have. */
+  readonly readEnds: ReadEnds;
   /** Watches the turn. Undefined: nothing does. */
   readonly trace: TurnTrace | undefined;
   readonly warn: (code: Mistake["code"], message: string) => void;
@@ -68,16 +71,17 @@ export class RunTurn {
         if (execution.isSetback) return this.#end("parked", { setback: execution.divergence });
         return this.#end("blocked", { value: execution.divergence });
       }
+      if (this.#claimed.attempted != null && this.#claimed.endsAs != null) return await this.#endRun();
       if (execution.isOver) {
         for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
-        return await this.#endRun(await describeEnd(this.#loaded));
+        return await this.#endRun();
       }
-      if (execution.isAwaitingForeign && execution.isClosing)
-        return await this.#endRun(await describeEnd(this.#loaded));
+      if (execution.isAwaitingForeign && execution.isClosing) return await this.#endRun();
       if (execution.isAwaitingForeign)
         return this.#end("parked", { setback: foreignAwaitTooLong(execution.lastPlace) });
       const excess = this.#excess();
-      if (excess !== undefined) return await this.#endRun({ next: "failed", value: excess });
+      if (excess !== undefined) return await this.#endByLimit({ next: "failed", value: excess });
+      if (this.#claimed.attempted != null) return this.#end("blocked", { value: goesOnRegardless });
 
       const begun = begunStep(this.#loaded, this.#claimed);
       if (begun !== undefined && !this.#isStepDone) {
@@ -95,7 +99,8 @@ export class RunTurn {
       if (next?.wanted.kind === "continueAsNew") return this.#end("ready", { continues: next.wanted.input });
       const offer = mail.next(this.#options.now());
       if (offer !== undefined) {
-        this.#traceWait(offer);
+        const now = recordTime(this.#options.now(), execution, this.#claimed);
+        this.#options.trace?.noteWait(tracedWait(offer, now));
         await this.#record(offer.demand, mail.take(offer));
         continue;
       }
@@ -125,29 +130,42 @@ export class RunTurn {
    * undone has no record, only the database knows whether it has begun. Then the run closes first. So it does for a step
    * that runs at most once, since a retry of the run would ask for it again.
    */
-  async #endRun({ next, value, failedUndos, failure }: Ending): Promise<Plan> {
+  async #endRun(end?: Ending): Promise<Plan> {
+    const { next, value, failedUndos, failure } = end ?? (await describeEnd(this.#loaded, this.#claimed.endsAs));
     const { undos, onceSteps, closing, ending } = this.#loaded.execution;
     if (next === "completed" || ending !== undefined)
       return this.#end(next, { value, ...(failedUndos !== undefined && { failedUndos }) });
     const { attempted } = this.#claimed;
     const mayBeRetried = closing === undefined;
+    const endsAs = { next, value, ...(failure !== undefined && { failure }) };
     const isUnsure = undos.hasUnrecorded || (mayBeRetried && onceSteps.hasOpen);
-    if (isUnsure && attempted == null) return this.#end("ready", { closing: true });
+    if (isUnsure && attempted == null) return this.#end("ready", { closing: true, endsAs });
     for (const place of attempted ?? []) undos.noteBegun(place);
+    const isFull = this.#claimed.historyBytes + this.#bytes >= defaultLimits.historyBytes; // then their undos are told no results
+    const ends = await endsOfInvoked(isFull ? [] : undos.invoked, this.#options.readEnds);
+    if (ends.unreadable !== undefined) return this.#end("blocked", { value: ends.unreadable });
+    for (const { place, entry } of ends.records) await this.#record(place, entry);
+    if (ends.isMore) return this.#end("ready", { closing: true, endsAs });
     const { owed } = undos;
     if (owed.length === 0) {
       const lapsed = mayBeRetried ? onceSteps.lapsed(attempted ?? []) : [];
       for (const { attempts, ...step } of lapsed)
         await this.#record(step, { kind: "step", isFailure: true, value: failed(interrupted(step)).value, attempts });
-      const told = lapsed.length === 0 ? failure : (await describeEnd(this.#loaded)).failure;
+      const told = lapsed.length === 0 ? failure : (await describeEnd(this.#loaded, this.#claimed.endsAs)).failure;
       return this.#end(next, { value, ...(told !== undefined && { failure: told }) });
     }
     const place = { path: "", occurrence: 1 };
     await this.#record(place, { kind: "ending", value: writeEnding({ next, error: value, owed }) });
-    return this.#end("ready", { ending: owed.length });
+    return this.#end("ready", { ending: owed.length, endsAs });
   }
 
-  /** The error of a run whose history is full. What cleans up after a cancel has room. */
+  /** Tells the handler, as after a cancel, so that it cleans up. It was told already where the run's timeout has passed. */
+  async #endByLimit(endsAs: EndsAs): Promise<Plan> {
+    const isTold = this.#loaded.execution.closing !== undefined || this.#claimed.attempted != null;
+    return isTold ? await this.#endRun(endsAs) : this.#end("ready", { closing: true, cleansUp: true, endsAs });
+  }
+
+  /** The error of a run whose history is full. What cleans up has room. */
   #excess(): string | undefined {
     const { isClosing, ending, pendingCount } = this.#loaded.execution;
     if (isClosing || ending !== undefined) return undefined;
@@ -233,18 +251,6 @@ export class RunTurn {
     this.#records.push({ ...entry, path, occurrence, at });
     this.#bytes += this.#loaded.room.bytesOf(value ?? "");
     await execution.hand({ kind, path, occurrence, isFailure, value, recordedAt: at, attempts });
-  }
-
-  #traceWait({ kind, demand, isFailure, value, at }: Offer): void {
-    const now = recordTime(this.#options.now(), this.#loaded.execution, this.#claimed);
-    const hasTimedOut = value === null && kind !== "sleep";
-    this.#options.trace?.noteWait({
-      kind,
-      step: placeName(demand),
-      outcome: isFailure ? "failed" : hasTimedOut ? "timed_out" : "succeeded",
-      begunAgoMs: Math.max(0, now - demand.demandedAt),
-      endedAgoMs: Math.max(0, now - Math.max(at, demand.demandedAt)),
-    });
   }
 
   #park({ children, isMore }: NewChildren): Plan {

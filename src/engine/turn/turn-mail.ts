@@ -71,3 +71,15 @@ export class TurnMail {
     };
   }
 }
+
+/** Describes the end of a wait for a trace. `now`: the time of its record. */
+export function tracedWait({ kind, demand, isFailure, value, at }: Offer, now: number) {
+  const hasTimedOut = value === null && kind !== "sleep";
+  return {
+    kind,
+    step: placeName(demand),
+    outcome: isFailure ? "failed" : hasTimedOut ? "timed_out" : "succeeded",
+    begunAgoMs: Math.max(0, now - demand.demandedAt),
+    endedAgoMs: Math.max(0, now - Math.max(at, demand.demandedAt)),
+  } as const;
+}

@@ -4,7 +4,7 @@ import { type Scope, scopes } from "../api-key.ts";
 import type { Description } from "../description.ts";
 import type { Route } from "../route.ts";
 import { bodySchema, rejection } from "./bodies.ts";
-import { idempotencyKey, pathParameter, queryParameter, traceparent } from "./parameters.ts";
+import { forkKey, idempotencyKey, pathParameter, queryParameter, traceparent } from "./parameters.ts";
 import { codesOf, type ProblemResponses } from "./problems.ts";
 import { anything, type JsonSchema, ref, text } from "./schema.ts";
 import type { ViewName } from "./views.ts";
@@ -40,7 +40,7 @@ export function operationOf(
   const parameters = [
     ...free.map((name) => pathParameter(path, name)),
     ...query.map(queryParameter),
-    ...(takesKey ? [idempotencyKey, ...(path.endsWith("/fork") ? [] : [traceparent])] : []),
+    ...(takesKey ? (path.endsWith("/fork") ? [forkKey] : [idempotencyKey, traceparent]) : []),
   ];
   const requestBody = bodyOf(description, typed);
   return {

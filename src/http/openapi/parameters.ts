@@ -43,6 +43,13 @@ export const idempotencyKey: JsonSchema = {
   schema: text,
 };
 
+export const forkKey: JsonSchema = {
+  ...idempotencyKey,
+  description:
+    "Counts as `newRunId` where the body names none: the id of the new run, a uuid of version 7. So the same request again forks nothing twice.",
+  schema: uuid,
+};
+
 export const traceparent: JsonSchema = {
   name: "traceparent",
   in: "header",

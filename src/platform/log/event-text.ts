@@ -19,6 +19,7 @@ export function levelOf(event: LayoverEvent): "error" | "warn" | "info" | undefi
       return event.inRow >= 3 || event.cause === "refused" || event.cause === "conflict" ? "warn" : undefined;
     case "step_exhausted":
     case "run_held_up":
+    case "run_slowed":
     case "lease_lost":
     case "run_unclaimed":
     case "sweep_found":
@@ -46,6 +47,8 @@ export function messageOf(event: LayoverEvent): string {
       return `the contract of version ${event.version} was changed after the run was started with it. Raise the version where a schema changes`;
     case "run_held_up":
       return `the run is held up, and is tried again: ${event.reason}`;
+    case "run_slowed":
+      return `the run continues as new without waiting, so its next lap begins at ${event.until.toISOString()}`;
     case "step_exhausted":
       return `step ${event.step} failed for good, at attempt ${event.attempt}: ${sentence(event.error)}`;
     case "lease_lost":

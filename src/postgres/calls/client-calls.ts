@@ -1,7 +1,6 @@
 /** The calls behind a client's verbs, by kind. One method for each SQL function. */
 import type { Query } from "../../core/ports.ts";
 import { latestCommit, nextTickMs } from "../../core/waking.ts";
-import type * as wire from "../wire.ts";
 import type * as operations from "../wire-operations.ts";
 import type * as replays from "../wire-replay.ts";
 import type * as schedules from "../wire-schedules.ts";
@@ -131,9 +130,7 @@ const arrivalCalls = (sender: CallSender) => ({
     return sender.armedCall("answer_callback", { ...call, endpoint: sender.endpoint }, () => []);
   },
 
-  readCallback(
-    call: wire.Place & { readonly runId: string; readonly epoch: number; readonly madeAt?: number },
-  ): Promise<verbs.CallbackState> {
+  readCallback(call: verbs.CallbackUrl): Promise<verbs.CallbackState> {
     return sender.call("read_callback", call);
   },
 

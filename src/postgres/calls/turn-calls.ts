@@ -16,6 +16,11 @@ export function turnCalls(sender: CallSender) {
       return sender.call("read_page", call);
     },
 
+    /** Reads how runs have ended that a claimed run has invoked, and whose ends it did not take. */
+    readEnds(call: wire.EndsCall): Promise<wire.EndsAnswer> {
+      return sender.call("read_ends", call);
+    },
+
     /** `wakeInstants`: instants for which the scheduler may have to look at one of these runs. */
     finishTurns(
       turns: readonly (Omit<wire.FinishRun, "armed"> | Omit<wire.FinishBranch, "armed">)[],

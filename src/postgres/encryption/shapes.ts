@@ -50,6 +50,7 @@ const finish = {
   value: "outcome",
   blocked: "why",
   setback: "why",
+  endsAs: { value: "end" },
   records: [{ value: "record" }],
   record: { value: "record" },
   children: [{ input: "input" }],
@@ -100,6 +101,7 @@ const claimed = {
   signals: [{ payload: "signal" }],
   callbacks: [{ value: "callback" }],
   children: { ends: [{ value: "end" }] },
+  endsAs: { value: "end" },
 } as const satisfies Shape;
 
 const run = {
@@ -123,6 +125,7 @@ export const answers: Shapes = {
   claim_turns: { turns: [claimed] },
   finish_turns: { turns: [{ claim: claimed }] },
   read_page: { records: ["tuple"] },
+  read_ends: { ends: [{ value: "end" }] },
   renew_leases: { turns: [{ cancel: reason }] },
   get_run: run,
   list_runs: { runs: [run] },

@@ -1,12 +1,14 @@
 /** A cancelled run, over its history: what its handler is told, what it may still ask for, and when it is over. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { workflow } from "../../../src/core/contract/contract.ts";
 import type { CleanupStep, Step } from "../../../src/core/contract/step.ts";
 import { isLayoverError } from "../../../src/core/errors.ts";
 import type { HistoryRecord } from "../../../src/core/replay/history.ts";
 import { aHandler, type Handled } from "./a-handler.ts";
 
 const idle = async () => {};
+const child = workflow({ name: "child", version: 1 });
 const refusal = "CancelledError: the run was cancelled: ordered twice";
 
 type Closing = Partial<Pick<HistoryRecord, "kind" | "value">>;
@@ -37,13 +39,20 @@ describe("a handler that is cancelled", () => {
         step.waitForSignal("go").catch(note("go")),
         step.createCallback("approval").wait().catch(note("approval")),
         step.all("both", [({ step }) => step.sleep("a", "1h")]).catch(note("all")),
+        step.start("audit", child).catch(note("audit")),
+        step.invoke("ship", child).catch(note("ship")),
+        step.continueAsNew().catch(note("next")),
       ]);
       await step.run("later", idle).catch(note("later"));
       await step.sleep("rest", 0).catch(note("rest"));
       await step.close("go").catch(note("close"));
       await step.map("each", [1], (_, { step }) => step.run("it", idle)).catch(note("map"));
+      await step.start("other audit", child).catch(note("start"));
+      await step.invoke("other ship", child).catch(note("invoke"));
+      await step.continueAsNew().catch(note("continueAsNew"));
     });
-    const all = ["work", "nap", "go", "approval", "all", "later", "rest", "close", "map"];
+    const before = ["work", "nap", "go", "approval", "all", "audit", "ship", "next"];
+    const all = [...before, "later", "rest", "close", "map", "start", "invoke", "continueAsNew"];
     expect(told.toSorted()).toEqual(all.map((what) => `${what}: ${refusal}`).toSorted());
     expect([places(), execution.isOver, execution.divergence]).toEqual([[], true, undefined]);
   });
@@ -267,6 +276,9 @@ describe("a cleanup", () => {
     ['callback "approval"', (step) => step.waitForCallback("approval", idle)],
     ['map "each"', (step) => step.map("each", [1], idle)],
     ['map "each"', (step) => step.mapSettled("each", [1], idle)],
+    ['start "audit"', (step) => step.start("audit", child)],
+    ['invoke "ship"', (step) => step.invoke("ship", child)],
+    ["continueAsNew", (step) => step.continueAsNew()],
     ['map "each"', (step) => step.scope("inner", ({ step }) => step.map("each", [1], idle))],
   ])("refuses %s, which might never be over", async (what, ask) => {
     const { execution } = await aHandler((step) =>

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { encode } from "../../../src/core/codec/codec.ts";
 import { workflow } from "../../../src/core/contract/contract.ts";
+import type { Step } from "../../../src/core/contract/step.ts";
 import type { Failure } from "../../../src/core/replay/failing.ts";
 import { aHandler, type Handled } from "./a-handler.ts";
 
@@ -9,7 +10,7 @@ const broken = { isFailure: true, value: encode({ name: "Error", message: "broke
 
 function failureOf({ execution }: Handled): Failure {
   if (execution.outcome?.kind !== "threw") throw new Error("the handler has not failed");
-  return execution.describeFailure(execution.outcome.error);
+  return execution.describeFailure({ thrown: execution.outcome.error });
 }
 
 const quiet = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
@@ -70,6 +71,50 @@ describe("what failed a run", () => {
   });
 });
 
+describe("a callback that was made after the failure", () => {
+  const aCallback = (step: Step) => void step.createCallback("approval");
+
+  test("is told, once, if the failure led to it", async () => {
+    const handled = await aHandler(async (step) => {
+      try {
+        await step.run("a", () => 1);
+      } catch (error) {
+        await quiet(step.createCallback("approval").wait({ timeout: "1 hour", onTimeout: "null" }));
+        throw error;
+      }
+    });
+    await handled.hand("a", undefined, broken);
+    await handled.hand("approval", "yes");
+    expect(failureOf(handled).repeats).toEqual([{ path: "approval", occurrence: 1 }]);
+  });
+
+  test("is told also where nobody waits for its answer", async () => {
+    const handled = await aHandler(async (step) => {
+      try {
+        await step.run("a", () => 1);
+      } finally {
+        aCallback(step);
+      }
+    });
+    await handled.hand("a", undefined, broken);
+    expect(failureOf(handled).repeats).toEqual([{ path: "approval", occurrence: 1 }]);
+  });
+
+  test("is kept if it was made before, or in an item of a map in which nothing failed", async () => {
+    const handled = await aHandler(async (step) => {
+      aCallback(step);
+      const items = await step.mapSettled("m", [0, 1], async (_, { step: ofItem }) => {
+        await ofItem.run("a", () => 1);
+        ofItem.createCallback("approval");
+      });
+      for (const item of items) if (item.status === "rejected") throw item.reason;
+    });
+    await handled.hand("m[0]/a", undefined, broken);
+    await handled.hand("m[1]/a", 1);
+    expect(failureOf(handled)).toMatchObject({ at: 1, repeats: [] });
+  });
+});
+
 describe("a success after the failure", () => {
   test("is independent if the handler had asked for it before", async () => {
     const handled = await aHandler(async (step) => {
@@ -93,6 +138,40 @@ describe("a success after the failure", () => {
     await handled.hand("m[1]/a", 1);
     await handled.hand("m[1]/b", 1);
     expect(failureOf(handled).repeats).toEqual([]);
+  });
+
+  test("is not independent in an item of a map in which the failure lies", async () => {
+    const handled = await aHandler(async (step) => {
+      const items = await step.mapSettled("m", [0, 1], async (_, { step }) => {
+        const failed = quiet(step.run("x", () => 1));
+        await step.run("a", () => 1);
+        await step.run("b", () => 1);
+        const error = await Promise.race([failed, "none"]);
+        if (error !== "none") throw error;
+      });
+      for (const item of items) if (item.status === "rejected") throw item.reason;
+    });
+    await handled.hand("m[0]/x", undefined, broken);
+    for (const place of ["m[0]/a", "m[1]/a", "m[0]/b", "m[1]/b"]) await handled.hand(place, 1);
+    expect(failureOf(handled)).toMatchObject({ at: 1, repeats: [{ path: "m[0]/b", occurrence: 1 }] });
+  });
+
+  test("is not independent in a map that was begun after the failure", async () => {
+    const handled = await aHandler(async (step) => {
+      const failed = quiet(step.run("x", () => 1));
+      await step.run("go", () => 1);
+      await step.map("m", [0], async (_, { step }) => {
+        await step.run("a", () => 1);
+        await step.run("b", () => 1);
+      });
+      throw await failed;
+    });
+    await handled.hand("x", undefined, broken);
+    for (const place of ["go", "m[0]/a", "m[0]/b"]) await handled.hand(place, 1);
+    expect(failureOf(handled)).toMatchObject({
+      at: 1,
+      repeats: ["m[0]/a", "m[0]/b"].map((path) => ({ path, occurrence: 1 })),
+    });
   });
 
   test("is not independent if the failure led to it", async () => {

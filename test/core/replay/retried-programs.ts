@@ -36,14 +36,19 @@ type Piece =
       readonly isRethrown: boolean;
     };
 
-export function aProgram(random: Random): Piece {
+/** Which pieces a crowded program is made of. */
+const crowdedKinds = [0, 4, 5, 5, 5, 6, 9, 9, 9, 10, 11, 11] as const;
+
+/** `isCrowded`: flows run beside each other, catch what fails, and all steps have one name. So places are soon mistaken. */
+export function aProgram(random: Random, isCrowded: boolean): Piece {
   let count = 0;
   const shared: Piece[] = [];
   const below = (limit: number) => Math.floor(random() * limit);
   const some = (depth: number, most: number) => Array.from({ length: 1 + below(most) }, () => piece(depth - 1));
   const piece = (depth: number): Piece => {
-    const kind = depth <= 0 ? 0 : below(12);
-    if (kind <= 3) return { kind: "step", id: `${++count}`, name: random() < 0.7 ? "a" : "b" };
+    const drawn = below(12);
+    const kind = depth <= 0 ? 0 : isCrowded ? (crowdedKinds[drawn] ?? 0) : drawn;
+    if (kind <= 3) return { kind: "step", id: `${++count}`, name: isCrowded || random() < 0.7 ? "a" : "b" };
     if (kind === 4) return { kind: "sequence", parts: some(depth, 3) };
     if (kind === 5)
       return {
@@ -158,7 +163,7 @@ export async function playAndRetry(program: Piece, random: Random): Promise<Verd
     if (isRefused) return { outcome: "refused", retries, wrongs };
     if (execution.outcome === undefined) return { outcome: "stuck", retries, wrongs };
     if (execution.outcome.kind !== "threw") return { outcome: "completed", retries, wrongs };
-    const { at = records.length + 1, repeats } = execution.describeFailure(execution.outcome.error);
+    const { at = records.length + 1, repeats } = execution.describeFailure({ thrown: execution.outcome.error });
     if (at > records.length) return { outcome: "failed", retries, wrongs };
     if (repeats.length > 0) return { outcome: "refused", retries, wrongs };
     history = records.filter(({ isFailure }, index) => index + 1 < at || (index + 1 > at && !isFailure));

@@ -18,7 +18,7 @@ const database = testDatabase();
 const Operation = z.object({
   operationId: z.string(),
   security: z.array(z.record(z.string(), z.array(z.string()))),
-  parameters: z.array(z.object({ name: z.string(), in: z.string() })).optional(),
+  parameters: z.array(z.object({ name: z.string(), in: z.string(), schema: z.unknown() })).optional(),
   requestBody: z.unknown().optional(),
   responses: z.record(z.string(), z.unknown()),
 });
@@ -96,7 +96,7 @@ describe("the OpenAPI document", () => {
       expect(securityOf(method, path)).toEqual([]);
   });
 
-  it("tells the parameters of a start, and of a list", async () => {
+  it("tells the parameters of a start, of a fork, and of a list", async () => {
     const { paths } = await documentOf();
     const named = (method: string, path: string) =>
       (paths[path]?.[method]?.parameters ?? []).map((parameter) => `${parameter.in} ${parameter.name}`);
@@ -105,6 +105,8 @@ describe("the OpenAPI document", () => {
       "header Idempotency-Key",
       "header traceparent",
     ]);
+    expect(named("post", "/v1/runs/{id}/fork")).toEqual(["path id", "header Idempotency-Key"]);
+    expect(paths["/v1/runs/{id}/fork"]?.["post"]?.parameters?.at(1)).toMatchObject({ schema: { format: "uuid" } });
     expect(named("get", "/v1/runs")).toEqual(expect.arrayContaining(["query tag", "query limit", "query cursor"]));
     expect(named("get", "/v1/runs/{id}/result")).toEqual(["path id", "query wait"]);
   });

@@ -22,7 +22,7 @@ const sealedIn = (text: string) => `regexp_matches(${text}, '2sealed[.]([^.]+)[.
 describe("the keys in use", () => {
   const database = testDatabase();
 
-  test("the statement of README.md counts what is encrypted in every table", { timeout: 90_000 }, async () => {
+  test("the statement of README.md counts what is encrypted in every table", async () => {
     await tellStory(database, encrypted(database.query, testKeys), { keys: testKeys }, async () => {
       const { rows: tables } = await database.pool.query<{ readonly name: string }>(
         "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'layover'",

@@ -28,6 +28,7 @@ export const order = workflow({
 const lap = workflow({ name: "lap", version: 1, input: z.object({ left: z.number(), text: z.string() }) });
 const trip = workflow({ name: "trip", version: 1, input: Text });
 const nap = workflow({ name: "nap", version: 1, input: Text });
+const sale = workflow({ name: "sale", version: 1, input: Text });
 const report = workflow({ name: "report", version: 1, input: Text });
 
 const gifts = gift.handler(({ input, step }) => step.run("wrap", () => text(`wrapped for ${input.text}`)));
@@ -87,6 +88,16 @@ const naps = nap.handler(async ({ step, input }) => {
   return [first, second];
 });
 
+/** Fails while its charge is at work, so it closes until that has ended. */
+const sales = (world: () => World) =>
+  sale.handler(async ({ step }) => {
+    const charge = step.run("charge", () => world().foreign("2 minutes"), {
+      timeout: "10 minutes",
+      compensate: () => undefined,
+    });
+    await Promise.all([charge, step.run("reserve", () => Promise.reject(new NonRetryableError(`${word} sold out`)))]);
+  });
+
 const reports = report.handler(({ step }) => step.run("write", () => text("report")));
 
 export const workflows = [gifts, orders, laps, trips, naps, reports];
@@ -102,10 +113,10 @@ export async function tellStory(
   options: Partial<WorldOptions>,
   look: () => Promise<void>,
 ): Promise<World> {
-  const build = { workflows, schedules, deployment: { name: "server", id: "a" } };
-  const world = await World.begin(database, { ...build, ...options });
+  const build = { workflows: [...workflows, sales(() => world)], schedules, deployment: { name: "server", id: "a" } };
+  const world: World = await World.begin(database, { ...build, ...options });
   await world.tick();
-  for (const tell of [tellOrder, tellRepairs, tellPeople, tellBlocked, () => tellDeliveries(query)]) {
+  for (const tell of [tellOrder, tellClosing, tellRepairs, tellPeople, tellBlocked, () => tellDeliveries(query)]) {
     await tell(world);
     await look();
   }
@@ -121,6 +132,11 @@ async function tellOrder(world: World): Promise<void> {
   await world.start(lap, { left: 2, text: `${word} first lap` });
   await world.start(trip, text("trip"), { id: "t1" });
   await world.pass("2 hours");
+}
+
+async function tellClosing(world: World): Promise<void> {
+  await world.start(sale, text("closing"));
+  await world.pass("30 seconds");
 }
 
 /** Answers the callback of an order. */

@@ -68,6 +68,8 @@ function callbackAt(
   checkIsNoCleanup(scope, `callback ${JSON.stringify(name)}`);
   checkIsDeclared("callback", name, options.callbacks);
   const { path, occurrence } = at;
+  const mayBeTold = execution.outcome === undefined; // no step of a handler that has ended is carried out
+  if (mayBeTold) execution.failing.noteCallback(at);
   const epoch = options.callbackEpoch();
   const endsAt = endOfToken(execution.now, timeoutMs === undefined ? undefined : execution.now + timeoutMs);
   let waiting: Promise<unknown> | undefined;

@@ -56,7 +56,7 @@ function begin<Item, Result>(scope: StepScope, mapped: Mapped<Item, Result>): Pr
   }
   const shared: MapScope = { path, slots: mapped.options.maxConcurrency ?? null, failsFast };
   const results = items.map(async (item, index) => {
-    if (scope.execution.isOverfull) return await never;
+    if (scope.execution.isOverfull) return await scope.execution.tooMuch.promise;
     return each(item, { step: scope.inside(`${path}${parts[index]}/`, { map: shared }), index });
   });
   for (const result of results) result.catch(() => {}); // the first failure rejects the map; the others are not lost on anyone
@@ -88,6 +88,3 @@ function check<Item, Result>(
         }),
   );
 }
-
-/** Stands for the items of a map that ends its run. A promise for each of 200,000 items would take a gigabyte. */
-const never = new Promise<never>(() => {});

@@ -116,7 +116,8 @@ export function partsOf(given: PartsOptions): Parts {
     void (await ticker.tick(readyUntil, { isRung: readyUntil !== undefined }));
   const onError = (error: unknown) => report(error, "dispatching");
   const traceparent = options.telemetry?.traceparent;
-  const client = new Client({ calls, dispatch, wake, openCallback, sealCallback, onError, traceparent });
+  const onEndAsked = engine.tellEnd;
+  const client = new Client({ calls, dispatch, wake, openCallback, sealCallback, onEndAsked, onError, traceparent });
   return { client, engine, calls, dispatch: inMemory, ticker, alarm, neighbours, report, deployment, note };
 }
 

@@ -33,7 +33,7 @@ begin
        returning i.number, case
            when (i.have->>'position')::integer = t.last_position and (i.have->>'epoch')::integer = t.epoch
              and (i.have->>'version')::integer = r.version
-             and not t.has_pending and not t.has_mail and t.begun is null
+             and not t.has_pending and not t.has_mail and t.begun is null and t.ends_as is null
            then layover.describe_held(t)
            else layover.describe_claimed(t, i.have, (p->>'budgetBytes')::bigint) end as answer
     )

@@ -20,6 +20,6 @@ begin
     'callbacks', case when s.has_mail then layover.read_answers(s.run_id, s.epoch) end,
     'children', case when s.has_mail and s.has_pending then layover.read_children(s.run_id) end,
     'patches', case when s.handed_position >= 0 and s.last_position > coalesce(v_have, -1) then layover.read_patches(s.run_id, s.epoch) end,
-    'attempted', case when s.is_closing then layover.read_attempted(s.run_id, s.epoch) end,
+    'attempted', case when s.is_closing then layover.read_attempted(s.run_id, s.epoch) end, 'endsAs', s.ends_as,
     'run', case when v_have is null then case when s.epoch = 0 then layover.read_run(s.run_id) else layover.read_epoch(s.run_id, s.epoch) end end);
 end $$;

@@ -5,7 +5,7 @@ language plpgsql volatile as $$
 begin
   update layover.run_state t
      set status = 'cancelled', token = null, leased_until = null, ready_at = null, due_at = null, blocked = null,
-         ended_at = layover.now(),
+         ended_at = layover.now(), ends_as = null,
          finished_answer = coalesce(t.finished_answer, layover.plain_answer(t.turn, t.status)::text), -- for a finish that comes again
          error = '0' || jsonb_build_object('name', 'CancelledError', 'message', message)::text
    where t.run_id = run;

@@ -2,6 +2,8 @@
 -- appends the turn's records and moves the run. (defer_run finishes a turn that saw less.)
 -- running -> parked and ready, when the run would end with a record later than its timeout. The records are kept, the end is dropped,
 -- and the next claim writes the cancellation.
+-- running -> parked and ready, when the run's history is full. Its handler has not ended: as after a cancel, it is told, and cleans up
+-- (`cleansUp`). Then the run ends as this finish says (`ends_as`).
 --
 -- A turn that came to the record of one step and nothing else is finished by finish_step, if it claims the next turn.
 create or replace function layover.finish_run(p jsonb, f jsonb) returns json
@@ -23,7 +25,10 @@ begin
      set status = case when v_is_over then v_next else 'parked' end,
          turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
          is_interrupted = t.is_interrupted and (f ? 'setback' or v_next = 'blocked') and layover.count_of(f->'records') = 0 and not f ? 'attempt',
-         is_closing = f ? 'closing' or t.is_closing and not f ? 'ending',
+         is_closing = f ? 'closing' and not f ? 'cleansUp' or t.is_closing and not f ? 'ending',
+         cancel_requested_at = case when f ? 'cleansUp' then v_now else t.cancel_requested_at end,
+         cancel_reason = case when f ? 'cleansUp' then 'its history is full' else t.cancel_reason end,
+         ends_as = case when not (v_is_over or f ? 'ending') then coalesce(t.ends_as, case when f ? 'closing' then layover.end_of(f) end) end,
          last_position = t.last_position + layover.count_of(f->'records'),
          handed_position = t.last_position + layover.count_of(f->'records'),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
@@ -39,7 +44,7 @@ begin
            then t.closed || array(select jsonb_array_elements_text(f->'closes')) else t.closed end,
          failure = case when v_next = 'failed' then f->'failure' end,
          custom_status = coalesce(f->'says'->-1->>'value', t.custom_status),
-         timeout_at = case when not f ?| '{ending,closing}' then t.timeout_at end, -- the first reason to end wins
+         timeout_at = case when not f ?| '{ending,closing}' or f ? 'cleansUp' then t.timeout_at end, -- the first reason to end wins
          ending_position = case when f ? 'ending' then t.last_position + layover.count_of(f->'records') else t.ending_position end,
          undos = case when f ? 'ending' then (f->>'ending')::integer else t.undos end,
          failed_undos = coalesce((f->>'failedUndos')::integer, t.failed_undos),
@@ -104,7 +109,7 @@ begin
       perform from layover.pending b where b.run_id = s.run_id order by b.path, b.occurrence for update;
     else
       perform layover.release_losers(s.run_id, null, f->'released');
-      if f ? 'closing' then
+      if f ? 'closing' and not f ? 'cleansUp' then
         perform layover.release_all(s.run_id, with_cleanups => true);
       end if;
       v_freed := case when f ? 'released' then layover.ready_freed(s.run_id) end;

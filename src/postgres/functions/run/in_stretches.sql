@@ -26,7 +26,7 @@ begin
           else (select case when case when i.turn ? 'next'
                 then t.token = (i.turn->>'token')::uuid and t.last_position = (i.turn->>'position')::integer
                   and layover.goes_on(t, v_now) and i.turn->>'next' not in ('parked', 'blocked')
-                  and not i.turn ?| '{attempt,demands,children,released,closes,announces,closing,ending,failedUndos,failure,continues,patches,input}'
+                  and not i.turn ?| '{attempt,demands,children,released,closes,announces,closing,ending,endsAs,failedUndos,failure,continues,patches,input}'
                   and not (t.has_parent and layover.is_over(i.turn->>'next'))
                   and i.turn->'records' @? '$[*] ? (@.kind != "step")' is not true
                 else t.status = 'parked' and t.turn = (i.turn->>'turn')::integer and t.ready_at <= v_now

@@ -1,6 +1,7 @@
 -- Notes that a turn of a run (its path is empty) or of a branch made no progress, for a reason that may pass by itself: a handler that
--- waited too long, or a process that died again and again. Answers when the turn is tried again; null: it was tried often enough. Its
--- caller has locked the run.
+-- waited too long, or a process that died again and again. Answers when the turn is tried again; null: it was tried often enough. Then the
+-- run is blocked, unless its cancel or its timeout has come meanwhile: the next claim writes that into the history, and what the run does
+-- then is tried anew. The caller has locked the run.
 --
 -- There are four tries, at whole minutes: 1 minute, 10 minutes, 1 hour and 6 hours after it happened. If nobody was there to try at that
 -- time, the try comes as long after now. A try that a signal brings earlier does not count.
@@ -28,7 +29,7 @@ begin
   if v_until is null then
     delete from layover.setback w
      where w.run_id = run and w.path = note_setback.path and w.occurrence = note_setback.occurrence;
-    return null;
+    return (select v_now from layover.run_state t where t.run_id = run and layover.stops_at(t) <= v_now);
   end if;
   insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until)
     values (run, path, occurrence, note_setback.turn + 1, left(why, 2000), v_tries, v_since, v_until)

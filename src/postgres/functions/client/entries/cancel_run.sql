@@ -25,7 +25,9 @@ begin
   perform layover.check_environment(p);
   perform layover.lock_families(array[v_run], false);
   select t.turn, t.ended_at, t.cancel_requested_at is not null as is_cancelled, t.leased_until,
-      (t.cancelled_position is not null or t.ending_position is not null or t.is_closing) and t.cancel_requested_at is null as is_ending,
+      case when t.cancel_requested_at is null then t.cancelled_position is not null or t.ending_position is not null or t.is_closing
+        else coalesce(t.ends_as, (select h.value::jsonb from layover.record h where h.run_id = v_run and h.epoch = t.epoch
+          and h.position = t.ending_position))->>'next' = 'failed' end as is_ending, -- its history is full, and nobody has cancelled it
       t.turn = 1 and t.token is null and t.ready_at > 'epoch' as is_untouched
     into s from layover.run_state t where t.run_id = v_run for update;
   if not found then

@@ -1,5 +1,6 @@
 -- over, blocked or paused -> parked and ready, in its next epoch: the run goes on from a step, or begins anew. What came after is dropped; the
--- old history stays to be looked at. Steps that are carried out again have new idempotency keys.
+-- old history stays to be looked at. Steps that are carried out again have new idempotency keys. A run that closes or is being undone is not
+-- restarted, though it is blocked or paused: its undos would be forgotten.
 --
 -- {"runId", "from": {"path", "occurrence"}, "encodedInput", "epoch", "dryRun"}. Without `from` it begins anew, and may have another input.
 -- `epoch`: the one that its caller has seen.
@@ -23,7 +24,8 @@ begin
   end if;
   perform layover.check_environment(p);
   perform layover.lock_steady_families(array[v_run]);
-  select t.epoch, t.ended_at, t.paused_at, t.blocked, t.leased_until into s
+  select t.epoch, t.ended_at, t.paused_at, t.blocked, t.leased_until, case when t.ending_position is not null or t.is_closing then 'compensating'
+        when t.cancelled_position is not null or t.cancel_requested_at is not null then 'cancelling' end as ending into s
     from layover.run_state t where t.run_id = v_run;
   if not found then
     return json_build_object('outcome', 'unknown');
@@ -39,6 +41,7 @@ begin
     when (p->>'epoch')::integer <> s.epoch then jsonb_build_object('outcome', 'epoch_changed', 'epoch', s.epoch)
     when s.ended_at is null and s.paused_at is null and s.blocked is null then jsonb_build_object('outcome', 'not_applicable',
       'status', (select layover.run_status(t) from layover.run_state t where t.run_id = v_run))
+    when s.ended_at is null and s.ending is not null then jsonb_build_object('outcome', 'not_applicable', 'status', s.ending)
     when v_until > v_now then jsonb_build_object('outcome', 'at_work', 'until', layover.to_ms(v_until))
     else layover.refuse_cut(v_run, s.epoch, v_kept) end;
   if v_answer is null and (p->>'dryRun')::boolean then

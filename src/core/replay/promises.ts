@@ -1,0 +1,11 @@
+/** Promises that a handler is given for what it asks for, and that it need not await. */
+
+/** Stands for what nobody waits for any more. */
+export const never = new Promise<never>(() => {});
+
+/** Makes a promise that may fail with nobody left to look, as the loser of a race does. */
+export function unwatched<Value>() {
+  const made = Promise.withResolvers<Value>();
+  made.promise.catch(() => {});
+  return made;
+}

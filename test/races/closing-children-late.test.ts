@@ -1,0 +1,53 @@
+/** A run that closes and waits for a run that it has cancelled: its end wakes it, though a branch is at work whose lease was lost meanwhile. */
+import { expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { record as finishBranch } from "./branching.ts";
+import { aChild } from "./invoking.ts";
+import { aRunAtWork, branches, minute, noon, Run } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+import { claimsOn } from "./undoing.ts";
+
+describeSomePostgres("a closing run whose branch is renewed late", (database) => {
+  const stage = stageOn(database);
+  const claim = claimsOn(stage);
+  const endsAs = { next: "failed", value: '0{"message":"no"}' } as const;
+
+  /** It waits for a run that it has cancelled, for a day at most. `b` was at work, its lease has lapsed, and it is renewed now. */
+  async function aClosingRun() {
+    const parent = await aRunAtWork(stage);
+    const start = aChild("it", { isBound: true, ordinal: 9 });
+    await parent.finish(stage.onlooker, { token: "first", demands: branches(["a", "b"]), children: [start] });
+    const child = new Run(stage, start.runId);
+    await child.claim(stage.onlooker, { token: "child" });
+    for (const path of ["a", "b"]) await parent.claimBranch(stage.onlooker, path, { token: path });
+    await finishBranch(parent, "a")(stage.onlooker);
+    expect(await claim(parent, 2)).toMatchObject({ outcome: "claimed" });
+    const closes = { token: "turn 2", position: 1, next: "ready", closing: true, endsAs } as const;
+    expect(await parent.finish(stage.onlooker, closes)).toMatchObject({ outcome: "finished", turn: 3 });
+    await stage.clock.advance(2 * minute);
+    expect(await claim(parent, 3)).toMatchObject({ outcome: "not_ready", readyAt: noon + 24 * 60 * minute });
+    expect(await parent.renew(stage.onlooker, "b", { path: "b" })).toMatchObject({ outcome: "renewed" });
+    return { parent, child };
+  }
+  const end = async (child: Run) => {
+    await child.finish(stage.onlooker, { token: "child", next: "ready" });
+    expect(await claim(child, 2)).toMatchObject({ outcome: "claimed", position: 1 });
+    const ends = { token: "turn 2", position: 1, next: "cancelled", value: '0{"message":"cancelled"}' } as const;
+    return await child.finish(stage.onlooker, ends);
+  };
+
+  test("goes on when that branch is recorded", async () => {
+    const { parent, child } = await aClosingRun();
+    expect(await end(child)).toMatchObject({ status: "cancelled", others: [{ runId: parent.id, turn: 3 }] });
+    expect(await claim(parent, 3)).toEqual({ outcome: "not_ready", readyAt: noon + 3 * minute });
+    expect(await finishBranch(parent, "b")(stage.onlooker)).toMatchObject({ continues: 3 });
+    expect(await claim(parent, 3)).toMatchObject({ outcome: "claimed", endsAs });
+  });
+
+  test("goes on when its lease has lapsed again", async () => {
+    const { parent, child } = await aClosingRun();
+    await end(child);
+    await stage.clock.advance(2 * minute);
+    expect(await claim(parent, 3)).toMatchObject({ outcome: "claimed", endsAs });
+  });
+});
