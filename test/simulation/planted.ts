@@ -37,6 +37,12 @@ export const planted: readonly [Planted, ...Planted[]] = [
     wrong: /is not owed/,
   },
   {
+    what: "the end of an invoked run is kept from its undo",
+    definition: `read_ends(p jsonb) returns json language sql volatile as $$
+      select json_build_object('outcome', 'read', 'now', layover.to_ms(layover.now()), 'isMore', false, 'ends', '[]'::json) $$`,
+    wrong: /has not recorded the end of/,
+  },
+  {
     what: "undos begin while a branch is at work",
     definition: "is_at_work(run uuid, at timestamptz) returns boolean language sql volatile as 'select false'",
     wrong: /it begins to undo, and the lease of .* stands/,

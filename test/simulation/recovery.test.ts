@@ -34,7 +34,7 @@ function aRun(changes: Partial<RunRows>): RunRows {
       records: [],
     },
     ...{ isCancelling: false, closings: 0, tidied: [], untidy: [], isDistinct: true },
-    ...{ steps: [], attempted: [], bookings: [], isInterrupted: false },
+    ...{ steps: [], invoked: [], children: [], attempted: [], bookings: [], isInterrupted: false },
     ...{ isClosing: false, ending: null, endings: 0, undos: null, failedUndos: null },
     ...{ isDense: true, timesAscend: true, pending: [], signals: [], answers: [] },
     ...changes,

@@ -9,7 +9,7 @@ import { cameTwice, KeptRules } from "./kept.ts";
 import { keyOf } from "./ledger.ts";
 import { booked } from "./programs/transaction.ts";
 import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
-import { wrongEndings, wrongUndos } from "./undoing.ts";
+import { ToldEnds, wrongEndings, wrongUndos } from "./undoing.ts";
 
 export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs" | "rungInVainAt"> {
   /** Whether some deployment carries the workflow's version. */
@@ -51,6 +51,8 @@ export class Rules {
 
   readonly #kept = new KeptRules();
 
+  readonly #toldEnds = new ToldEnds();
+
   /** The runs that were deleted. */
   readonly #deleted = new Set<string>();
 
@@ -63,6 +65,7 @@ export class Rules {
     for (const run of runs) {
       const before = this.#before.get(run.runId);
       const wrong = [...wrongRows(run), ...(before === undefined ? [] : wrongChange(before, run, prospect))];
+      wrong.push(...this.#toldEnds.check(before, run));
       const stall = before && this.#stall(before, prospect);
       if (stall !== undefined) wrong.push(stall);
       const isReadied = run.claimableAt === 0 && before?.claimableAt !== 0;

@@ -54,6 +54,10 @@ select json_build_object(
         'customStatus', s.custom_status,
         'records', h.records,
         'steps', h.steps,
+        'invoked', h.invoked,
+        'children', (select coalesce(json_agg(json_build_object('place', c.parent_path || '#' || c.parent_occurrence, 'runId', c.id,
+             'isOver', x.ended_at is not null) order by c.id), '[]')
+           from layover.run c join layover.run_state x on x.run_id = c.id where c.parent_run_id = s.run_id),
         'isClosing', s.is_closing,
         'ending', h.ending,
         'endings', h.endings,
@@ -77,12 +81,17 @@ select json_build_object(
                count(*) filter (where d.kind = 'closing')::integer as closings,
                coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.is_tidy or d.is_undo), '[]') as tidied,
                coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.kind not in ('closing', 'ending') and not (d.is_tidy or d.is_undo)
+                 -- the end of an invoked run is recorded for its undo, too
+                 and not (d.kind = 'child' and exists (select from layover.record e where e.run_id = d.run_id and e.epoch = d.epoch and e.kind = 'ending'))
                  and d.position > s.cancelled_position and s.cancel_requested_at is not null), '[]') as untidy,
                count(distinct (d.path, d.occurrence)) filter (where d.path <> '')
                  = count(*) filter (where d.path <> '') as is_distinct,
                coalesce(json_agg(json_build_object('place', d.path || '#' || d.occurrence, 'position', d.position,
                  'failure', case when d.is_failure then d.value end) order by d.position)
                  filter (where d.kind = 'step'), '[]') as steps,
+               coalesce(json_agg(json_build_object('place', d.path || '#' || d.occurrence, 'position', d.position,
+                 'failure', case when d.is_failure then d.value end, 'isTimeout', d.value is null) order by d.position)
+                 filter (where d.kind = 'child'), '[]') as invoked,
                (json_agg(json_build_object('position', d.position, 'value', d.value)) filter (where d.kind = 'ending'))->0 as ending,
                count(*) filter (where d.kind = 'ending')::integer as endings,
                coalesce(bool_or(d.kind in ('closing', 'cancellation') and d.attempts > 1), false) as is_interrupted,

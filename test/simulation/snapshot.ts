@@ -69,6 +69,10 @@ export interface RunRows extends Leased {
   readonly records: readonly number[];
   /** The records of steps, by position. */
   readonly steps: readonly StepRow[];
+  /** The records of the ends of invoked runs, by position. */
+  readonly invoked: readonly InvokedRow[];
+  /** The runs that it has started, in all its epochs. */
+  readonly children: readonly ChildRow[];
   /** Whether its handler has ended, and nothing new may begin until the last lease is over. */
   readonly isClosing: boolean;
   /** The record that tells how it ends and which undos it owes. */
@@ -114,6 +118,17 @@ export interface StepRow {
   readonly position: number;
   /** The error that the step failed with, as a stored text. Null: it succeeded. */
   readonly failure: string | null;
+}
+
+export interface InvokedRow extends StepRow {
+  /** Whether it had not ended within its timeout. */
+  readonly isTimeout: boolean;
+}
+
+export interface ChildRow {
+  readonly place: string;
+  readonly runId: string;
+  readonly isOver: boolean;
 }
 
 /** Whether it was failed unexecuted, since those that had begun it ended without a word. */

@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { NonRetryableError, workflow } from "layover";
 import * as z from "zod";
 import { markOf, type Program, type Verb } from "./part.ts";
-import { eitherOf, exactly, type Match } from "./prospects.ts";
-import { like, type Thrown } from "./thrown.ts";
+import { eitherOf, exactly } from "./prospects.ts";
+import { like } from "./thrown.ts";
+import { compensation, type UndoSpec, undoInWords, undos } from "./undo.ts";
 import { options } from "./words.ts";
 
 /** The contract of the runs that programs start. No deployment lacks its version. */
@@ -26,28 +27,30 @@ interface InvokeSpec {
   readonly fails?: boolean;
   readonly timeout?: number;
   readonly isAbandoned?: boolean;
+  readonly undo?: UndoSpec | undefined;
 }
 
-/** Undefined where it always ends in time. */
-const timedOut: Match<Thrown> = like({ name: "TimeoutError", says: 'the invoked run "child"' });
+/** The name of an invoked run that can be undone. Nothing else in a program has it. */
+export const undoable = "trip";
 
-function invoking({ ms, fails = false, timeout, isAbandoned = false }: InvokeSpec): Program {
+function invoking({ ms, fails = false, timeout, isAbandoned = false, undo }: InvokeSpec): Program {
+  const name = undo === undefined ? "child" : undoable;
   return {
-    kind: "invoke",
+    kind: undo === undefined ? "invoke" : "undo",
     parts: [],
-    play: async ({ step, at }) => ({
-      invoked: await step.invoke(
-        "child",
-        offspring,
-        { mark: markOf("child", at), ms, fails },
-        {
-          ...(timeout !== undefined && { timeout }),
-          ...(isAbandoned && { onParentEnd: "abandon" as const }),
-        },
-      ),
-    }),
+    play: async (playing) => {
+      const { step, at } = playing;
+      const mark = markOf(name, at);
+      const options = {
+        ...(timeout !== undefined && { timeout }),
+        ...(isAbandoned && { onParentEnd: "abandon" as const }),
+        ...compensation(undo, playing, mark, ({ runId }: { readonly runId: string }) => runId),
+      };
+      return { invoked: await step.invoke(name, offspring, { mark, ms, fails }, options) };
+    },
     prospects: ({ at }) => {
-      const mark = markOf("child", at);
+      const mark = markOf(name, at);
+      const timedOut = like({ name: "TimeoutError", says: `the invoked run "${name}"` });
       const crashed = like({ name: "ChildFailedError", cause: { name: "StepError" } });
       const failed = like({ name: "ChildFailedError", says: mark, cause: { name: "NonRetryableError" } });
       return {
@@ -57,7 +60,7 @@ function invoking({ ms, fails = false, timeout, isAbandoned = false }: InvokeSpe
       };
     },
     inWords: (at) =>
-      `await step.invoke("child", offspring${options({ mark: markOf("child", at), ms, fails, timeout, isAbandoned })})`,
+      `await step.invoke("${name}", offspring${options({ mark: markOf(name, at), ms, fails, timeout, isAbandoned, compensate: undoInWords(undo) })})`,
   };
 }
 
@@ -82,6 +85,7 @@ const invokes = fc
     fails: fc.constantFrom(false, false, true),
     timeout: fc.constantFrom(undefined, undefined, 0, 60_000, 600_000),
     isAbandoned: fc.boolean(),
+    undo: fc.option(undos, { freq: 2, nil: undefined }),
   })
   .map(({ timeout, ...spec }) => invoking({ ...spec, ...(timeout !== undefined && { timeout }) }));
 
@@ -90,4 +94,13 @@ export const invoke: Verb = {
   arbitrary: () =>
     fc.oneof({ weight: 4, arbitrary: invokes }, { weight: 1, arbitrary: fc.record({ ms: sleeps }).map(starting) }),
   orderly: () => fc.record({ ms: sleeps }).map(invoking),
+};
+
+/** Invokes runs that can be undone. */
+export const invokeWithUndo: Verb = {
+  weight: 1,
+  arbitrary: () =>
+    fc
+      .record({ ms: sleeps, fails: fc.constantFrom(false, false, true), isAbandoned: fc.boolean(), undo: undos })
+      .map(invoking),
 };

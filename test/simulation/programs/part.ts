@@ -47,10 +47,10 @@ export interface ProgramLedger {
 export interface UndoAtWork {
   readonly key: string;
   readonly attempt: number;
-  /** The key of its step. */
+  /** The key of its step, or the id of the run that it undoes. */
   readonly of: string;
   readonly outcome: "succeeded" | "unknown";
-  /** Whether it was given what its step returned, or nothing where that is unknown. */
+  /** Whether it was given what its step or run returned, or nothing where that is unknown. */
   readonly isResultRight: boolean;
   /** Whether one of its attempts fails for good. */
   readonly mayFail: boolean;

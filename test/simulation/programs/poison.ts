@@ -5,7 +5,7 @@ import { crashed, mostBeginnings, stepCrashed } from "./crashed.ts";
 import { markOf, type Program, type ProgramWorld, type Verb } from "./part.ts";
 import { exactly, returning, throwing } from "./prospects.ts";
 import { names } from "./step.ts";
-import { compensation, type UndoSpec, undoInWords, undos } from "./undo.ts";
+import { compensation, ofStep, type UndoSpec, undoInWords, undos } from "./undo.ts";
 import { options } from "./words.ts";
 
 /** Executions of each body, by world. The world outlives the processes that die in it. */
@@ -24,7 +24,7 @@ export function poisonous(name: string, deaths: number, undo?: UndoSpec): Progra
         if (undo !== undefined) world.ledger?.charge(runId, idempotencyKey);
         return countOf(world, `${runId} ${mark}`) <= deaths ? world.die() : mark;
       };
-      return step.run(name, body, compensation(undo, playing, mark));
+      return step.run(name, body, compensation(undo, playing, mark, ofStep));
     },
     prospects: ({ at, facts }) => {
       if (deaths === Number.POSITIVE_INFINITY) return throwing(stepCrashed);

@@ -20,9 +20,9 @@ import { either } from "./either.ts";
 import { fail } from "./fail.ts";
 import { tryFinally } from "./finally.ts";
 import { foreign } from "./foreign.ts";
-import { invoke } from "./invoke.ts";
+import { invoke, invokeWithUndo } from "./invoke.ts";
 import { laps } from "./laps.ts";
-import { left } from "./left.ts";
+import { left, leftBehind } from "./left.ts";
 import { loop } from "./loop.ts";
 import { map } from "./map.ts";
 import { once } from "./once.ts";
@@ -135,9 +135,16 @@ export const any: fc.Arbitrary<Program> = fc.oneof(
   { weight: 1, arbitrary: laps(orderly).map((program) => legible([program])) },
 );
 
-/** Programs that do something, and then a step or two that can be undone, and fail. */
+const undoable = fc.oneof(
+  { withCrossShrink: true },
+  { weight: 4, arbitrary: stepWithUndo.arbitrary(any) },
+  { weight: 1, arbitrary: invokeWithUndo.arbitrary(any) },
+  { weight: 1, arbitrary: invokeWithUndo.arbitrary(any).map(leftBehind) },
+);
+
+/** Programs that do something, and then one or two things that can be undone, and fail. */
 export const doomed: fc.Arbitrary<Program> = fc
-  .tuple(any, fc.array(stepWithUndo.arbitrary(any), { minLength: 1, maxLength: 2, size: "max" }), fail.arbitrary(any))
+  .tuple(any, fc.array(undoable, { minLength: 1, maxLength: 2, size: "max" }), fail.arbitrary(any))
   .map(([first, steps, last]) => legible([first, ...steps, last]));
 
 function legible(list: readonly Program[]) {

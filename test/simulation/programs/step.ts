@@ -6,7 +6,7 @@ import { crashed } from "./crashed.ts";
 import { markOf, type Program, type Verb } from "./part.ts";
 import { eitherOf, exactly, returning, throwing } from "./prospects.ts";
 import { failedBy, lastOf, suffer, type Trouble, troubles } from "./trouble.ts";
-import { compensation, type UndoSpec, undoInWords, undos } from "./undo.ts";
+import { compensation, ofStep, type UndoSpec, undoInWords, undos } from "./undo.ts";
 import { options } from "./words.ts";
 
 export interface StepSpec {
@@ -45,7 +45,7 @@ export function aStep(spec: StepSpec): Program {
       };
       const given = await step.run(name, body, {
         ...{ retry: { maxAttempts, delay, jitter: false }, timeout, ...keyAt(at) },
-        ...compensation(spec.undo, playing, result),
+        ...compensation(spec.undo, playing, result, ofStep),
       });
       return given === result ? mark : given;
     },

@@ -1,6 +1,6 @@
-/** The undo of a step: it succeeds, at once or after attempts in trouble, or fails for good. */
+/** The undo of a step or of an invoked run: it succeeds, at once or after attempts in trouble, or fails for good. */
 import fc from "fast-check";
-import type { RunOptions } from "layover";
+import type { RetryPolicy, UndoContext } from "layover";
 import type { Playing } from "./part.ts";
 import { lastOf, suffer, type Trouble, troubles } from "./trouble.ts";
 
@@ -16,14 +16,29 @@ export interface UndoSpec {
   readonly deaths: number;
 }
 
+interface Undoing<Original> {
+  readonly run: (returned: unknown, context: UndoContext<Original>) => unknown;
+  readonly timeout: number;
+  readonly retry?: RetryPolicy;
+}
+
 const timeout = 5_000;
 
-/** Makes the option of a step that returns `result`. A step in a cleanup has no undo. */
-export function compensation(
+/** Answers the key of a step. */
+export function ofStep({ idempotencyKey }: { readonly idempotencyKey: string }): string {
+  return idempotencyKey;
+}
+
+/**
+ * Makes the option of what returns `result`. `keyOf`: the key of a step, or the id of an invoked run. A step in a cleanup has
+ * no undo.
+ */
+export function compensation<Original>(
   spec: UndoSpec | undefined,
   { world, runId, isCleanup }: Playing,
   result: unknown,
-): Pick<RunOptions<unknown>, "compensate"> {
+  keyOf: (original: Original) => string,
+): { readonly compensate?: Undoing<Original> } {
   if (spec === undefined || isCleanup) return {};
   const { tries, maxAttempts, delay, takes, deaths } = spec;
   return {
@@ -33,7 +48,7 @@ export function compensation(
         world.ledger?.undo(runId, {
           key: idempotencyKey,
           attempt,
-          of: original.idempotencyKey,
+          of: keyOf(original),
           outcome,
           isResultRight: returned === (outcome === "succeeded" ? result : undefined),
           mayFail: failsForGood(spec),
