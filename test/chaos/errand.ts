@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { NonRetryableError, type StepContext, StepError, type Workflow, workflow } from "layover";
 import * as z from "zod";
 import type { Happen } from "./effects.ts";
+import { trip, tripPath } from "./trip.ts";
 
 export const Input = z.object({
   parcels: z.array(z.string()),
@@ -23,6 +24,7 @@ export const Output = z.object({
   approval: z.string(),
   sent: z.array(z.string()),
   beside: z.array(z.string()),
+  trip: z.string(),
   hurry: z.string(),
   refused: z.string(),
   last: z.string(),
@@ -42,8 +44,8 @@ export const late = "too late";
 /** The step that cleans up after each run, also after one that is cancelled. */
 export const tidy = "tidy/tidy";
 export const refusal = "no after 1";
-/** The steps that have undos, in an errand that is to fail. */
-export const undoable: readonly string[] = ["first", "ship[0]/pack", "left", "right"];
+/** The steps and invoked runs that have undos, in an errand that is to fail. */
+export const undoable: readonly string[] = ["first", "ship[0]/pack", "left", "right", tripPath];
 /** What such an errand fails with. */
 export const failure = "nobody was at home";
 
@@ -61,7 +63,7 @@ export function errandWorkflow(happen: Happen, onBegin: (runId: string, path: st
   return errand.handler(async ({ input, step, run }) => {
     const bodies = new Bodies({ input, runId: run.runId, happen, onBegin });
     try {
-      return await carryOut(step, input, bodies);
+      return await carryOut(step, input, run.runId, bodies);
     } finally {
       await step.cleanup("tidy", ({ step }) => step.run("tidy", bodies.act(tidy), { retry }));
     }
@@ -86,10 +88,14 @@ class Bodies {
     this.#options = options;
   }
 
-  /** Answers a body: it leaves its trace, and takes some time before and after. */
-  act(path: string, token: string | null = null): (context: StepContext) => Promise<string> {
+  /** Answers a body: it leaves its trace, and takes some time before and after. `told`: what it sees besides. */
+  act(
+    path: string,
+    token: string | null = null,
+    told: readonly string[] = [],
+  ): (context: StepContext) => Promise<string> {
     const { input, runId, happen, onBegin } = this.#options;
-    const seen = [...this.#seen];
+    const seen = [...this.#seen, ...told];
     const ms = path === input.slow ? slowMs : Math.random() * longestBodyMs;
     return async ({ attempt, idempotencyKey }) => {
       const value = `${path} ${randomUUID()}`;
@@ -108,13 +114,21 @@ class Bodies {
     return { retry, compensate: { run: (_: unknown, context: StepContext) => undo(context), retry } };
   }
 
+  /** The options of the run that it invokes. The undo sees what the run resulted in, too, if it is told that. */
+  undoneTrip() {
+    if (!this.#options.input.fails) return {};
+    const run = (booked: string | undefined, context: StepContext) =>
+      this.act(undoPath(tripPath), null, booked === undefined ? [] : [booked])(context);
+    return { compensate: { run, retry } };
+  }
+
   see<Result extends string>(result: Result): Result {
     this.#seen.push(result);
     return result;
   }
 }
 
-async function carryOut(step: ErrandStep, input: z.output<typeof Input>, bodies: Bodies) {
+async function carryOut(step: ErrandStep, input: z.output<typeof Input>, errandId: string, bodies: Bodies) {
   const first = bodies.see(await step.run("first", bodies.act("first"), bodies.undone("first")));
   const flaky = bodies.see(await step.run("flaky", failingTwice(bodies.act("flaky")), { retry }));
   await step.sleep("rest", "1s");
@@ -129,12 +143,14 @@ async function carryOut(step: ErrandStep, input: z.output<typeof Input>, bodies:
   );
   bodies.see(approval.code);
   const sent = await ship(step, input.parcels, bodies);
-  const [left, right] = await Promise.all([
+  const [left, right, booked] = await Promise.all([
     step.run("left", bodies.act("left"), bodies.undone("left")),
     step.run("right", bodies.act("right"), bodies.undone("right")),
+    step.invoke(tripPath, trip, { errandId }, bodies.undoneTrip()),
     step.sleep("beside", "700ms"),
   ]);
   const beside = [bodies.see(left), bodies.see(right)];
+  bodies.see(booked);
   const hurry = bodies.see(await hurryOrLate(step));
   const refused = await refusedBy(() =>
     step.run("refused", () => {
@@ -143,7 +159,7 @@ async function carryOut(step: ErrandStep, input: z.output<typeof Input>, bodies:
   );
   const last = bodies.see(await step.run("last", bodies.act("last"), { retry }));
   if (input.fails) throw new NonRetryableError(failure);
-  return { first, flaky, notes: taken, approval: approval.code, sent, beside, hurry, refused, last };
+  return { first, flaky, notes: taken, approval: approval.code, sent, beside, trip: booked, hurry, refused, last };
 }
 
 function failingTwice(body: (context: StepContext) => Promise<string>) {

@@ -9,6 +9,7 @@ import { effectsIn } from "./effects.ts";
 import { errandWorkflow } from "./errand.ts";
 import { sender } from "./sender.ts";
 import { chimeWorkflow, timetable } from "./timetable.ts";
+import { tripWorkflow } from "./trip.ts";
 
 const { DATABASE_URL, EFFECTS_URL, POOLED, LAYOVER_SECRET, PORT, LEASE_MS, DOOR } = process.env;
 const effects = new Pool({ connectionString: EFFECTS_URL, max: 5 });
@@ -17,7 +18,7 @@ const pool = new Pool({ connectionString: DATABASE_URL });
 const happen = effectsIn(effects);
 const onBegin = (runId: string, path: string) => console.log(`begins ${runId} ${path}`);
 const server = await serve({
-  workflows: [errandWorkflow(happen, onBegin), chimeWorkflow(happen, onBegin)],
+  workflows: [errandWorkflow, tripWorkflow, chimeWorkflow].map((make) => make(happen, onBegin)),
   schedules: timetable,
   webhooks: [sender],
   // Each process comes by an address of its own, but it is the same database.

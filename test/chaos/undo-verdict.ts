@@ -1,7 +1,9 @@
 /** What must hold of the undos of a run: each step that was begun is undone once, the last one first, and nothing else is. */
+import { decode } from "../../src/core/codec/codec.ts";
 import { readEnding } from "../../src/core/replay/undos.ts";
 import type { Effect } from "./effects.ts";
 import { undoable, undoPath } from "./errand.ts";
+import { tripPath } from "./trip.ts";
 import type { SeenRun } from "./watcher.ts";
 
 /** One sentence for each thing that is not as it must be. `fails`: whether the errand's steps have undos. */
@@ -28,5 +30,18 @@ export function undoFaults(
     ...(positions.every((position, index) => index === 0 || position < (positions[index - 1] ?? 0))
       ? []
       : [`undoes in the order ${listed.join()}`]),
+    ...tripFaults(records, effects),
   ];
+}
+
+/** The undo of the run that it has invoked is told its result, if it has one. */
+function tripFaults(records: SeenRun["records"], effects: readonly Effect[]): string[] {
+  const end = records.find(({ path }) => path === tripPath);
+  const result = end === undefined || end.isFailure || end.value === null ? undefined : String(decode(end.value));
+  return effects
+    .filter(({ path }) => path === undoPath(tripPath))
+    .map(({ seen }) => seen.at(-1))
+    .map((last) => (last?.startsWith(tripPath) ? last : undefined))
+    .filter((told) => told !== result)
+    .map((told) => `undoes a run with the result ${result}, and was told ${told}`);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { encode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
 import { failure, notes, refusal, tidy } from "./errand.ts";
+import { tripPath } from "./trip.ts";
 import { type Evidence, faultsOf, isWornOut } from "./verdict.ts";
 import type { SeenRecord, SeenRun } from "./watcher.ts";
 
@@ -31,6 +32,7 @@ const history: readonly (readonly [kind: string, path: string, value?: unknown])
   ["step", "ship[0]/send", "send a"],
   ["step", "left", "left a"],
   ["step", "right", "right a"],
+  ["child", tripPath, "trip a"],
   ["sleep", "beside"],
   ["signal", "hurry or late[0]/hurry", "quick"],
   ["step", "refused", "no"],
@@ -44,7 +46,7 @@ const recordsOf = (given: typeof history): readonly SeenRecord[] =>
   }));
 const records = recordsOf(history);
 const effects: readonly Effect[] = history.flatMap(([kind, path, value]) =>
-  kind !== "step" || path === "refused"
+  !["step", "child"].includes(kind) || path === "refused"
     ? []
     : {
         ...{ runId, path, attempt: 1, idempotencyKey: path, pid: 1, value: String(value), seen: ["first a"] },
@@ -53,6 +55,7 @@ const effects: readonly Effect[] = history.flatMap(([kind, path, value]) =>
 );
 const result = {
   ...{ first: "first a", flaky: "flaky a", notes, approval: "yes", sent: ["send a"], beside: ["left a", "right a"] },
+  trip: "trip a",
   ...{ hurry: "quick", refused: refusal, last: "last a" },
 };
 const run: SeenRun = {
@@ -89,7 +92,7 @@ describe("a fault is", () => {
     ["a gap", withRecords((all) => all.filter(({ path }) => path !== "left")), "has the positions"],
     [
       "a place recorded twice",
-      withRecords((all) => [...all, ...all.slice(0, 1).map((one) => ({ ...one, position: 18 }))]),
+      withRecords((all) => [...all, ...all.slice(0, 1).map((one) => ({ ...one, position: 19 }))]),
       "twice",
     ],
     ["time that goes back", withRecords((all) => all.toReversed()), "goes back in time"],
@@ -170,8 +173,8 @@ describe("a run that is undone", () => {
     { path: "first", occurrence: 1 },
   ];
   const undone = ["left", "first"].map((path) => ["step", `[undo]/${path}`, `undo ${path}`] as const);
-  const undoing = (order: typeof owed, undos: typeof history): Evidence => {
-    const done = [...history.filter(([, path]) => path !== "ship[0]/pack" && path !== "right"), ...undos];
+  const undoing = (order: typeof owed, undos: typeof history, left = ["ship[0]/pack", "right", tripPath]): Evidence => {
+    const done = [...history.filter(([, path]) => !left.includes(path)), ...undos];
     const error = text({ name: "Error", message: failure });
     const all = recordsOf([...done.slice(0, -undos.length), ["ending", ""], ...undos]).map((record) =>
       record.kind === "ending"
@@ -191,13 +194,32 @@ describe("a run that is undone", () => {
       effects: [...effects.filter(({ path }) => paths.has(path)), ...traces],
     };
   };
+  /** `told`: what the undo of the invoked run has seen last. */
+  const undoingTrip = (told: string): Evidence => {
+    const evidence = undoing(
+      [{ path: tripPath, occurrence: 1 }, ...owed.slice(1)],
+      [
+        ["step", `[undo]/${tripPath}`, "undo trip"],
+        ["step", "[undo]/first", "undo first"],
+      ],
+      ["ship[0]/pack", "left", "right"],
+    );
+    const seen = (one: Effect) => (one.path === `[undo]/${tripPath}` ? [...one.seen, told] : one.seen);
+    return { ...evidence, effects: evidence.effects.map((one) => ({ ...one, seen: seen(one) })) };
+  };
   const undoFaultsOf = (evidence: Evidence) => faultsOf(evidence).filter((fault) => /ow[en]|undo/.test(fault));
 
   test("has no fault if what it began is undone, the last one first", () => {
     expect(undoFaultsOf(undoing(owed, undone))).toEqual([]);
   });
 
+  test("has no fault if the undo of a run that it invoked is told its result", () => {
+    const evidence = undoingTrip("trip a");
+    expect(undoFaultsOf(evidence)).toEqual([]);
+  });
+
   test.each<[string, Evidence, string]>([
+    ["that an undo is not told its result", undoingTrip("first a"), "trip a, and was told undefined"],
     ["that one is not undone", undoing(owed, undone.slice(0, 1)), "and has undone [undo]/left"],
     ["that one is not owed", undoing(owed.slice(0, 1), undone.slice(0, 1)), "does not owe [undo]/first"],
     ["that the first one is undone first", undoing(owed.toReversed(), undone.toReversed()), "undoes in the order"],

@@ -3,6 +3,7 @@ import { decode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
 import { failure, late, notes, Output, refusal, tidy, undoPath } from "./errand.ts";
 import type { Errand } from "./outside.ts";
+import { tripPath } from "./trip.ts";
 import { undoFaults } from "./undo-verdict.ts";
 import type { SeenRecord, SeenRun } from "./watcher.ts";
 
@@ -72,7 +73,7 @@ function cancelFaults(run: SeenRun, effects: readonly Effect[], signals: readonl
 }
 
 function mayFollowCancel({ kind, path }: SeenRecord): boolean {
-  return path === tidy || kind === "ending" || path.startsWith(undoPath(""));
+  return path === tidy || kind === "ending" || kind === "child" || path.startsWith(undoPath(""));
 }
 
 function errorFaults({ error }: SeenRun): string[] {
@@ -152,6 +153,7 @@ function resultFaults({ parcels, code, hurry }: Errand, run: SeenRun): string[] 
     approval: code,
     sent: parcels.map((_, index) => valueAt(`ship[${index}]/send`)),
     beside: [valueAt("left"), valueAt("right")],
+    trip: valueAt(tripPath),
     refused: refusal,
     last: valueAt("last"),
   };
@@ -162,7 +164,7 @@ function resultFaults({ parcels, code, hurry }: Errand, run: SeenRun): string[] 
 
 function pathsOf(parcels: number): string[] {
   const ship = Array.from({ length: parcels }, (_, index) => `ship[${index}]/send`);
-  return ["first", "flaky", "approval/announce", "ship[0]/pack", ...ship, "left", "right", "last", tidy];
+  return ["first", "flaky", "approval/announce", "ship[0]/pack", ...ship, "left", "right", tripPath, "last", tidy];
 }
 
 function isAnnouncement(path: string): boolean {
