@@ -1,7 +1,7 @@
 /** An order that is cancelled while its parcels wait: each gives back its place, then the charge is refunded. */
 import { workflow } from "layover";
 import { World } from "../engine/world.ts";
-import { Effects, type Tell } from "./story.ts";
+import { Effects, type Tell, tellCancelled } from "./story.ts";
 
 const order = workflow({ name: "order", version: 1 });
 
@@ -45,8 +45,5 @@ export const tellCancel: Tell = async (database, options, prepare) => {
   prepare(world);
   await world.pass("1s"); // whole minutes are where the scheduler looks
   const run = await world.start(order);
-  await world.pass("20 minutes");
-  await world.ask((client) => client.cancel(run.runId, { reason: "ordered twice" }));
-  const view = await world.run(run);
-  return { world, effects, workflow: orderWorkflow, view, history: await world.history(run) };
+  return await tellCancelled({ world, effects, workflow: orderWorkflow }, run, "20 minutes");
 };

@@ -1,4 +1,10 @@
-import { expectRepaired, tellRepair } from "./repair.ts";
+import { expectRepaired, repairs, tellRepair } from "./repair.ts";
 import { describeCrashes } from "./suite.ts";
 
-describeCrashes("a delivery that fails and is retried", tellRepair, "completed", expectRepaired);
+for (const [verb, { repair, ...repaired }] of Object.entries(repairs))
+  describeCrashes(
+    `a delivery that fails, and a ${verb} of it`,
+    tellRepair(repair),
+    "completed",
+    expectRepaired(repaired),
+  );

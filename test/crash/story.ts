@@ -1,6 +1,6 @@
 /** A run from its start to its end, with everything that happens to it from outside, and what its steps did. */
 
-import type { StepContext, Workflow } from "layover";
+import type { Duration, StepContext, Workflow } from "layover";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import type { World } from "../engine/world.ts";
@@ -40,3 +40,16 @@ export type TellOptions = Pick<WorldOptions, "platform" | "batch" | "invocation"
 
 /** Plays the story in a new world; `prepare` lays its traps before anything happens. */
 export type Tell = (database: TestDatabase, options: TellOptions, prepare: (world: World) => void) => Promise<Told>;
+
+/** Cancels the run of a story after this time, and tells how it ended. */
+export async function tellCancelled(
+  story: Pick<Told, "world" | "effects" | "workflow">,
+  run: { readonly runId: string },
+  after: Duration,
+): Promise<Told> {
+  const { world } = story;
+  await world.pass(after);
+  await world.ask((client) => client.cancel(run.runId, { reason: "ordered twice" }));
+  const view = await world.run(run);
+  return { ...story, view, history: await world.history(run) };
+}

@@ -3,7 +3,7 @@ import { type Step, type StepContext, type UndoContext, workflow } from "layover
 import { expect } from "vitest";
 import { World } from "../engine/world.ts";
 import { expectSameEnd } from "./deaths.ts";
-import { Effects, type Tell, type Told } from "./story.ts";
+import { Effects, type Tell, type Told, tellCancelled } from "./story.ts";
 
 const trip = workflow({ name: "trip", version: 1 });
 
@@ -100,10 +100,7 @@ export const tellCancelledUndo: Tell = async (database, options, prepare) => {
   prepare(world);
   await world.pass("1s"); // whole minutes are where the scheduler looks
   const run = await world.start(trip);
-  await world.pass("20 minutes");
-  await world.ask((client) => client.cancel(run.runId, { reason: "ordered twice" }));
-  const view = await world.run(run);
-  return { world, effects: bookings, workflow: tripWorkflow, view, history: await world.history(run) };
+  return await tellCancelled({ world, effects: bookings, workflow: tripWorkflow }, run, "20 minutes");
 };
 
 /** It is cancelled while these are being booked, side by side if there are several. */
@@ -125,10 +122,7 @@ export const tellUndoAtWork =
     prepare(world);
     await world.pass("1s"); // whole minutes are where the scheduler looks
     const run = await world.start(trip);
-    await world.pass("30 seconds");
-    await world.ask((client) => client.cancel(run.runId, { reason: "ordered twice" }));
-    const view = await world.run(run);
-    return { world, effects: bookings, workflow: tripWorkflow, view, history: await world.history(run) };
+    return await tellCancelled({ world, effects: bookings, workflow: tripWorkflow }, run, "30 seconds");
   };
 
 /**
