@@ -35,7 +35,7 @@ let meter: Meter;
 beforeAll(async () => {
   postgres = await startPostgres({ version: 15, settings: { ...POSTGRES_SETTINGS, fsync: "off" } });
   meter = await Meter.attach(postgres);
-}, 120_000);
+});
 
 afterAll(async () => {
   await meter?.detach();

@@ -63,7 +63,7 @@ const SCENARIOS = [
   signals({ contenders: [layover], runs: 300 }),
   children({ contenders: [layoverLongLived], others: 1_000 }),
   childrenInARow({ contenders: [layoverLongLived], others: 300 }),
-  lapsOf({ contenders: [layoverLongLived], laps: 1_000, steps: 10 }),
+  lapsOf({ contenders: [layoverLongLived], laps: 10_000, steps: 2 }),
   undosOf({ contenders: [layoverLongLived], undos: 100 }),
   retries({ contenders: [layoverLongLived], steps: 9_990 }),
   tracesOf({ contenders: [layover, layoverTracedInPart, layoverTraced], runs: 2_000, steps: 10 }),
