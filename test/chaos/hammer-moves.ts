@@ -12,7 +12,7 @@ import type { Row, Session } from "../races/stage.ts";
 import { armed, branchesOf, call, type Move, runsOf, some } from "./hammer-ground.ts";
 import { peoplesMoves } from "./hammer-people.ts";
 import { movesOfSchedules } from "./hammer-schedules.ts";
-import { movesOfValues } from "./hammer-values.ts";
+import { aValue, movesOfValues } from "./hammer-values.ts";
 
 /** All moves, by the function that they call. Where a function has several moves, its name is each one's first word. */
 export const moves: Readonly<Record<string, Move>> = {
@@ -60,6 +60,15 @@ export const moves: Readonly<Record<string, Move>> = {
     const held = [...(await runsOf(ground)), ...(await branchesOf(ground))].filter(({ token }) => token !== null);
     const turns = some(held).map((row) => ({ ...toTurn(row), token: row["token"] }));
     await call(session, "return_leases", { turns });
+  },
+  read_ends: async (session, { stage }) => {
+    const ofParents = `select t.run_id as "runId", t.turn, t.token, array_agg(c.id) as children
+         from layover.run_state t join layover.run c on c.parent_run_id = t.run_id join layover.run_state s on s.run_id = c.id
+        where t.ended_at is null group by t.run_id order by count(s.ended_at) desc limit 1`;
+    await claim(session, await stage.look(ofParents));
+    const [{ runId, token, children } = {}] = await stage.look(ofParents);
+    const runIds = shuffled([randomUUID(), ...(Array.isArray(children) ? children : [])]);
+    await call(session, "read_ends", { runId: runId ?? randomUUID(), token: token ?? randomUUID(), runIds });
   },
   move_due: async (session) => {
     const isNew = Math.random() < 0.5;
@@ -136,7 +145,7 @@ function toTurn({ runId, turn, path, occurrence }: Row): Readonly<Record<string,
 function toFinish({ runId, turn, token, position }: Row): object {
   const held = { runId, token, position, armed: armed() };
   const chance = Math.random();
-  if (chance < 0.03) return { ...held, next: pick(["completed", "cancelled", "failed"]), value: "0" };
+  if (chance < 0.03) return { ...held, next: pick(["completed", "cancelled", "failed"]), value: aValue() };
   if (chance < 0.5) {
     const claim = { ...toTurn({ runId, turn: Number(turn) + 1 }), token: randomUUID(), alone: false };
     return { ...held, next: "ready", ...(Math.random() < 0.5 && { claim }) };

@@ -5,6 +5,11 @@ import { call, type Move, runsOf, some } from "./hammer-ground.ts";
 
 const keys = ["a", "b", "c", "d", "e", "f"];
 
+/** A value that a store keeps, or one that stands in the database. */
+export function aValue(): string {
+  return pick(["0", ...keys.map((key) => `2stored.7.${"0".repeat(64)}.${key}`)]) ?? "0";
+}
+
 export const movesOfValues: Readonly<Record<string, Move>> = {
   hold_values: async (session, ground) => {
     const runs = [...(await runsOf(ground)).map(({ runId }) => runId), randomUUID()];
