@@ -118,6 +118,28 @@ test("a retry that all deployments refuse, one after the other, is taken back", 
   expect((await world.history(run)).operations).toMatchObject([{ verb: "retry", verdict: "would_repeat" }]);
 });
 
+test("a retry that is taken back leaves no signal of its own behind, and each that came meanwhile", async () => {
+  const state = { isOther: true };
+  const handle: Handle = async ({ step }) => {
+    await step.run("first", () => 1);
+    const word = () => step.waitForSignal("go", { timeout: "1 day" });
+    return `${await word()}, then ${await word()}`;
+  };
+  const changing: Handle = (context) => (state.isOther ? other : handle)(context);
+  const world = await World.begin(database, { workflows: [tried.handler(handle)] });
+  const run = await aFailedWait(world);
+  const retry = (payload: string) =>
+    world.ask((client) => client.retry(run.runId, { signal: { name: "go", payload }, contract: tried }));
+  await world.deploy({ workflows: [tried.handler(changing)] });
+  await retry("a slip of the pen");
+  await world.signal(run, tried, "go", "meanwhile");
+  await world.pass("10 minutes");
+  expect(await world.get(run.runId)).toMatchObject({ status: "failed", epoch: 0 });
+  state.isOther = false;
+  await retry("corrected");
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "meanwhile, then corrected" });
+});
+
 test("a retry of failed undos that is taken back can be asked for again", async () => {
   const undone: string[] = [];
   const state = { isBroken: true, isOther: false };

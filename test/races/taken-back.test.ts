@@ -71,8 +71,9 @@ describeSomePostgres(
     });
 
     /** The first turn after the retry is under way. */
-    async function retry(run: Run): Promise<void> {
-      const told = await stage.onlooker.call("retry_run", { runId: run.id, callId: randomUUID(), armed: [soon] });
+    async function retry(run: Run, more: object = {}): Promise<void> {
+      const call = { runId: run.id, callId: randomUUID(), armed: [soon], ...more };
+      const told = await stage.onlooker.call("retry_run", call);
       expect(told).toMatchObject({ outcome: "retried", kept });
       const turns = [run.toClaim({ turn: Number(Object(told).turn), token: "again" })];
       await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns });
@@ -150,6 +151,20 @@ describeSomePostgres(
       const fresh = Object(operations).filter(({ verdict }: { verdict: string }) => verdict.includes("would_repeat"));
       expect(fresh.map((one: { verdict: string }) => JSON.parse(one.verdict))).toEqual([verdict]);
       expect(await all(other)).toEqual(ofOther);
+    });
+
+    test("takes its own signal with it, and no other", async () => {
+      const [run, other] = [await aFailedRun(), await aFailedRun()];
+      const signalId = randomUUID();
+      const signal = { signalId, name: "go", encodedPayload: "0null" };
+      for (const one of [run, other]) await retry(one, { signal });
+      await run.signal(stage.onlooker, "go");
+      const signalsOf = async (one: Run) => Object((await all(one))["signal"]).map((row: { id: string }) => row.id);
+      const [before, ofOther] = [await signalsOf(run), await signalsOf(other)];
+      expect(before).toContain(signalId);
+      expect(await refuse(run)).toMatchObject({ status: "failed" });
+      expect(await signalsOf(run)).toEqual(before.filter((id: string) => id !== signalId));
+      expect(await signalsOf(other)).toEqual(ofOther);
     });
 
     describe("is taken back where", () => {

@@ -26,6 +26,7 @@ begin
   delete from layover.pending b where b.run_id = run;
   delete from layover.map m where m.run_id = run;
   delete from layover.setback w where w.run_id = run;
+  delete from layover.signal g where g.run_id = run and g.id = (v_before.before->>'signalId')::uuid;
   update layover.signal g set position = (x.item->>'position')::integer, taken_epoch = v_before.epoch - 1
     from jsonb_array_elements(v_before.before->'signals') as x (item)
    where g.run_id = run and g.number = (x.item->>'number')::bigint;

@@ -12,6 +12,7 @@ declare
   v_run     constant uuid := layover.find_run(p);
   v_kept    integer[];
   v_results jsonb;
+  v_signal  jsonb;
   v_answer  jsonb;
   v_begun   json;
   v_verdict json;
@@ -60,7 +61,10 @@ begin
       perform layover.put_done_undos_first(v_run, s.epoch + 1);
     end if;
     if p ? 'signal' then
-      perform layover.send_signal(p - '{id,results}'::text[] || (p->'signal') || jsonb_build_object('runId', v_run));
+      v_signal := jsonb_build_object('signalId', layover.new_id()) || (p->'signal');
+      update layover.epoch e set before = e.before || jsonb_build_object('signalId', v_signal->'signalId')
+       where e.run_id = v_run and e.epoch = s.epoch + 1; -- take_back_retry deletes it
+      perform layover.send_signal(p - '{id,results}'::text[] || v_signal || jsonb_build_object('runId', v_run));
     end if;
   end if;
   perform layover.check_armed(p);
