@@ -1,6 +1,7 @@
 /** `step.transaction`: what the body writes and the step's record are committed together, so exactly once. */
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
+import { cancel, recordsOf } from "./cancelling.ts";
 import { play, type TestedContext, type TestedStep, tested, worldOf } from "./playing.ts";
 import type { World } from "./world.ts";
 import type { Fate } from "./world-options.ts";
@@ -81,6 +82,55 @@ describe.each(Object.entries(places))("a transaction in %s", (_, stand) => {
       const rows = await ledger.rows();
       if (status !== "completed" || rows.length !== 1) told.push([number, met, status, rows]);
       if (met === undefined) break;
+    }
+    expect(told).toEqual([]);
+  });
+});
+
+describe("a transaction in the cleanup of a run that was cancelled", () => {
+  /** A run that was cancelled while it slept, and books then. */
+  async function aCancelledRun(fate: (world: World) => World["fate"] = (world) => world.fate) {
+    const ledger = await aLedger();
+    const met: string[] = [];
+    const world = await worldOf(database, async ({ step }) => {
+      try {
+        await step.sleep("nap", "1 day");
+      } finally {
+        await step.transaction("late", (db) => db.query(ledger.insert, ["late"])).catch(({ name }) => met.push(name));
+        await step.cleanup("tidy", ({ step }) =>
+          step.transaction("book", async (db, { attempt }) => {
+            await db.query(ledger.insert, [`attempt ${attempt}`]);
+            if (attempt < 2) throw new Error("not yet");
+          }),
+        );
+      }
+    });
+    const run = await world.start(tested);
+    await world.settle();
+    world.fate = fate(world);
+    await cancel(world, run);
+    const { status } = await world.run(run);
+    return { world, run, status, ledger, met };
+  }
+
+  test("commits its writes and its record together, after its retries, and one outside of it is refused", async () => {
+    const { world, run, status, ledger, met } = await aCancelledRun();
+    expect([status, await ledger.rows(), met]).toEqual(["cancelled", ["attempt 2"], ["CancelledError"]]);
+    expect(await recordsOf({ world, run })).toEqual(["closing ", "step tidy/book"]);
+  });
+
+  test.each(fates)("is carried out exactly once, whichever call to the database %s", async (fate) => {
+    const told: unknown[] = [];
+    for (let number = 1; ; number += 1) {
+      let calls = 0;
+      const { world, run, status, ledger } = await aCancelledRun(
+        () =>
+          ({ port }) =>
+            port === "query" && ++calls === number ? fate : "passes",
+      );
+      const [records, rows] = [await recordsOf({ world, run }), await ledger.rows()];
+      if (status !== "cancelled" || rows.length !== 1 || records.length !== 2) told.push([number, status, rows]);
+      if (calls < number) break;
     }
     expect(told).toEqual([]);
   });
