@@ -86,6 +86,26 @@ describe("a step that nobody awaits when the handler has thrown", () => {
   });
 });
 
+test.each([0, 8])(
+  "what a step would lead to that is recorded after the handler has thrown is never begun: %i runs are kept warm",
+  async (warmRuns) => {
+    const { done, act } = ledger();
+    const { world, run, view } = await play(
+      database,
+      async ({ step }, world) => {
+        void act(step, "a", () => world.foreign("20s").then(() => "A")).then(() => act(step, "b"));
+        await step.sleep("nap", "5s");
+        throw new Error("no");
+      },
+      { warmRuns },
+    );
+    expect(view).toMatchObject({ status: "failed", error: { message: "no" }, undos: { owed: 1, done: 1 } });
+    expect(done).toEqual(["a", "undo a: succeeded A"]);
+    const { records } = await world.history(run);
+    expect(records.map(({ path }) => path)).toEqual(["nap", "a", "", "[undo]/a"]);
+  },
+);
+
 test("a cleanup that nobody awaits is carried out to its end though the cancelled handler has returned", async () => {
   const done: string[] = [];
   const { world, run } = await cancelled(database, async ({ step }) => {

@@ -82,6 +82,31 @@ describe("what a run owes", () => {
     expect(owedBy(handled)).toEqual(["first[1]/slow", "first[0]/quick"]);
   });
 
+  test.each<readonly [what: string, ask: (step: Step) => Promise<unknown>]>([
+    ["a step", (step) => undoable()(step, "b")],
+    ["a sleep", (step) => step.sleep("b", "1 hour")],
+    ["a signal", (step) => step.waitForSignal("go")],
+    ["a cleanup", (step) => step.cleanup("b", ({ step }) => step.run("it", () => 1))],
+    ["a map", (step) => step.map("b", [1], (_, { step }) => step.run("it", () => 1))],
+  ])("holds what recorded after the handler threw, and %s that would follow it is never asked for", async (_, ask) => {
+    const settled: unknown[] = [];
+    const act = undoable();
+    const handled = await aHandler(async (step) => {
+      void act(step, "a")
+        .then(() => ask(step))
+        .finally(() => settled.push("b"));
+      await step.sleep("nap", "1 hour");
+      throw new Error("no");
+    });
+    await handled.hand("nap");
+    await handled.hand("a");
+    const { execution, places } = handled;
+    expect([places(), execution.outcome?.kind, execution.divergence]).toEqual([[], "threw", undefined]);
+    expect(owedBy(handled)).toEqual(["a"]);
+    await end(handled);
+    expect([places(), settled]).toEqual([["[undo]/a"], []]);
+  });
+
   test.each([
     ["which was begun and not finished", 2, ["charge"]],
     ["which was not begun", 1, []],
