@@ -2,7 +2,9 @@
 import { NonRetryableError } from "layover";
 import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
+import { child, childrenOf, waiting } from "./families.ts";
 import { order, ordersOn } from "./orders.ts";
+import { World } from "./world.ts";
 
 const database = testDatabase();
 const day = 86_400_000;
@@ -133,6 +135,36 @@ test.each(["retry", "restart", "fork"] as const)(
       verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
     );
     expect(await world.run({ runId })).toMatchObject({ status: "completed", result: { signal: 15, callback: 15 } });
+  },
+);
+
+test.each(["retry", "restart", "fork"] as const)(
+  "a %s puts off the deadline of an invoked run by the time that its parent was over",
+  async (verb) => {
+    const state = { isBroken: true };
+    const handle: Parameters<typeof order.handler>[0] = async ({ step }) => {
+      const since = step.now().getTime();
+      const daysOf = (wait: Promise<unknown>) => wait.catch(({ name }) => [name, (step.now().getTime() - since) / day]);
+      const work = async () => {
+        await step.run("first", () => 1);
+        await step.run("second", () => {
+          if (state.isBroken) throw new NonRetryableError("no");
+        });
+      };
+      const options = { timeout: "10 days", onParentEnd: "abandon" } as const;
+      const [invoked] = await Promise.all([daysOf(step.invoke("it", child, { nr: 1 }, options)), work()]);
+      return invoked;
+    };
+    const world = await World.begin(database, { workflows: [order.handler(handle), waiting] });
+    const run = await world.start(order, { amount: 1 });
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    await world.pass("5 days");
+    state.isBroken = false;
+    const { runId } = await world.ask<{ runId: string }>((client) =>
+      verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
+    );
+    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: ["TimeoutError", 15] });
+    expect(await childrenOf(world)).toHaveLength(verb === "retry" ? 1 : 2);
   },
 );
 
