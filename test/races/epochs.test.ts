@@ -57,7 +57,7 @@ describeSomePostgres("another epoch", (database) => {
       expect(await epochOf(run)).toMatchObject({ epoch: 1 });
     });
 
-    test("a cancel after a retry ends the run anew, and a retry after a cancel is refused", async () => {
+    test("a cancel after a retry ends the run anew, and one before it is refused, since the run is over: the retry goes on", async () => {
       const run = await aFailedRun();
       const cancel = (session: Session) => run.operate(session, "cancel");
       const [, cancelled] = await stage.collide({ first: retry(run), second: cancel });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aChild } from "./invoking.ts";
-import { aFanOut, aRecord, aRunAtWork, aWaitFor, noon, type Run, second, soon, terms } from "./runs.ts";
+import { aFanOut, aRecord, aRunAtWork, aWaitFor, noon, Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("a run that continues as new", (database) => {
@@ -12,10 +12,9 @@ describeSomePostgres("a run that continues as new", (database) => {
   async function continues(
     run: Run,
     lap: number,
-    { records = [aRecord("step", "a")], afterMs = 0 } = {},
+    { records = [aRecord("step", "a")], afterMs = 0, token = lap === 0 ? "first" : `lap ${lap}` } = {},
   ): Promise<number> {
     if (afterMs > 0) await stage.clock.advance(afterMs);
-    const token = lap === 0 ? "first" : `lap ${lap}`;
     const told = await run.finish(stage.onlooker, { token, records, next: "ready", continues: "0{}" });
     const [row] = await stage.look(
       `select layover.to_ms(greatest(ready_at, layover.now()))::float8 as at, layover.to_ms(layover.now())::float8 as now, turn
@@ -80,6 +79,25 @@ describeSomePostgres("a run that continues as new", (database) => {
       expect(await continues(run, 1)).toBe(1);
     },
   );
+
+  test.each([
+    ["less than a second counts as one that waited for nothing", 400, [1, 1.6]],
+    ["a second or more counts as one that waited", second, [1, 0]],
+  ] as const)("after a lap that has waited for another run alone: %s", async (_, takesMs, expected) => {
+    const run = await aRunAtWork(stage);
+    const waits = [await continues(run, 0)];
+    const start = aChild("it", { isBound: true });
+    await run.finish(stage.onlooker, { token: "lap 1", children: [start], armed: [soon] });
+    const child = new Run(stage, start.runId);
+    await child.claim(stage.onlooker, { token: "child" });
+    await stage.clock.advance(takesMs);
+    const end = { token: "child", next: "completed", value: "0null", armed: [soon] } as const;
+    expect(await child.finish(stage.onlooker, end)).toMatchObject({ others: [{ runId: run.id, turn: 3 }] });
+    const turns = [run.toClaim({ turn: 3, token: "told" })];
+    await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns });
+    waits.push(await continues(run, 1, { token: "told", records: [aRecord("child", "it")] }));
+    expect(waits).toEqual(expected);
+  });
 
   test("counts no lap of another run, nor of its own before", async () => {
     const [other, run] = [await aRunAtWork(stage), await aRunAtWork(stage)];
