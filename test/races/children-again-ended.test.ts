@@ -1,0 +1,115 @@
+/** A run ends while its parent, which was retried, asks for it again: its end is told in either order, and once. */
+import { describe, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { childOf, startingOn } from "./invoking.ts";
+import { repairsOn } from "./next-epochs.ts";
+import { rowsOn } from "./rows.ts";
+import { aRecord, aRunAtWork, noon, Run, soon, terms } from "./runs.ts";
+import { type Session, stageOn } from "./stage.ts";
+
+/** The id of a run, and the one that its parent makes when it asks for it again: only the time in it is another one. */
+const [before, after] = ["0197a000-0000-7000-8000-00000000000a", "01980000-0000-7000-8000-00000000000a"];
+
+describeSomePostgres(
+  "a run that ends while its retried parent asks for it again",
+  (database) => {
+    const stage = stageOn(database);
+    const { made, records, waits } = startingOn(stage);
+    const { repair, claim } = repairsOn(stage);
+    const { set, state } = rowsOn(stage);
+
+    /** The run is at work, and its parent has failed without having taken its end. */
+    async function aFailedParent(runId: string) {
+      const parent = await aRunAtWork(stage, { runId });
+      await parent.finish(stage.onlooker, { token: "first", children: [childOf(before, "it")] });
+      const child = new Run(stage, before);
+      await child.claim(stage.onlooker, { token: "child" });
+      await set(parent, "ready_at = 'epoch'");
+      await parent.claim(stage.onlooker, { turn: 2, token: "second" });
+      const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
+      const failed = {
+        records: [aRecord("step", "a", { isFailure: true })],
+        next: "failed",
+        value: "0{}",
+        failure,
+      } as const;
+      await parent.finish(stage.onlooker, { token: "second", ...failed });
+      return { parent, child };
+    }
+    /** The first turn after its retry is under way. */
+    async function aRetriedParent(runId: string) {
+      const family = await aFailedParent(runId);
+      expect(await repair(family.parent, "retry")).toMatchObject({ outcome: "retried", kept: 0 });
+      await claim(family.parent, "again");
+      return family;
+    }
+    const ask = (parent: Run) => (session: Session) =>
+      parent.finish(session, { token: "again", children: [childOf(after, "it")] });
+    const end = (child: Run, next: "completed" | "failed") => (session: Session) =>
+      child.finish(session, { token: "child", next, value: '0"how"' });
+
+    /** The parent has the end in its row, and nowhere else; it is ready, and its next turn takes that end. */
+    async function expectToldOnce(parent: Run, child: Run, status: "completed" | "failed"): Promise<void> {
+      expect(await made(parent)).toEqual([before]);
+      expect(await waits(parent)).toMatchObject([{ path: "it", child_run_id: before, child_status: status }]);
+      expect(
+        await state(parent, "status, has_mail, ready_at = 'epoch' as ready, layover.to_ms(due_at)::float8 as due"),
+      ).toEqual({ status: "parked", has_mail: true, ready: true, due: soon });
+      const { turn } = await parent.state();
+      const turns = [parent.toClaim({ turn: Number(turn), token: "takes" })];
+      expect(await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns })).toMatchObject({
+        turns: [{ outcome: "claimed", children: { ends: [{ path: "it", status, value: '0"how"', endedAt: noon }] } }],
+      });
+      const record = aRecord("child", "it", { value: '0"how"', isFailure: status === "failed" });
+      await parent.finish(stage.onlooker, { token: "takes", records: [record] });
+      expect(await end(child, status)(stage.onlooker)).toMatchObject({ outcome: "finished", status }); // it comes again
+      expect(await waits(parent)).toEqual([]);
+      expect(await state(parent, "has_mail, ready_at")).toEqual({ has_mail: false, ready_at: null });
+      expect((await records(parent)).filter(({ epoch }) => epoch === 1)).toMatchObject([{ kind: "child", path: "it" }]);
+    }
+
+    const parents = { later: "019b0000-0000-7000-8000-000000000001", earlier: "00000000-0000-7000-8000-000000000001" };
+    const all = (["completed", "failed"] as const).flatMap((status) =>
+      Object.entries(parents).map(([order, runId]) => [status, order, runId] as const),
+    );
+
+    describe("is told by the finish that waits for its end:", () => {
+      test.each(all)("it has %s, and its parent's id is %s", async (status, _, runId) => {
+        const { parent, child } = await aRetriedParent(runId);
+        const [ended, asked] = await stage.collide({ first: end(child, status), second: ask(parent) });
+        expect(ended).toMatchObject({ outcome: "finished", status, others: [] });
+        expect(asked).toMatchObject({ outcome: "finished", hasStarted: true, isReady: true, others: [] });
+        await expectToldOnce(parent, child, status);
+      });
+    });
+
+    describe("is told by its end that waits for the finish:", () => {
+      test.each(all)("it has %s, and its parent's id is %s", async (status, _, runId) => {
+        const { parent, child } = await aRetriedParent(runId);
+        const [asked, ended] = await stage.collide({ first: ask(parent), second: end(child, status) });
+        expect(asked).toMatchObject({ outcome: "finished", hasStarted: true, isReady: false, others: [] });
+        expect(ended).toMatchObject({ outcome: "finished", status, others: [{ runId }] });
+        await expectToldOnce(parent, child, status);
+      });
+    });
+
+    const retry = (parent: Run) => (session: Session) =>
+      session.call("retry_run", { runId: parent.id, callId: "ffffffff-ffff-7000-8000-000000000001", armed: [soon] });
+
+    test("keeps a retry away that waits for its failure", async () => {
+      const { parent, child } = await aFailedParent(parents.later);
+      const [, told] = await stage.collide({ first: end(child, "failed"), second: retry(parent) });
+      expect(told).toMatchObject({ outcome: "child_failed", children: [before] });
+    });
+
+    test("tells its failure to the parent whose retry it waited for", async () => {
+      const { parent, child } = await aFailedParent(parents.later);
+      const [told] = await stage.collide({ first: retry(parent), second: end(child, "failed") });
+      expect(told).toMatchObject({ outcome: "retried" });
+      await claim(parent, "again");
+      expect(await ask(parent)(stage.onlooker)).toMatchObject({ isReady: true });
+      await expectToldOnce(parent, child, "failed");
+    });
+  },
+  { perTest: true },
+);
