@@ -15,16 +15,15 @@ describeSomePostgres(
     const workflows = workflowPausesOn(stage);
     const { resume } = pausesOn(stage);
 
-    /** Its turn under way starts a run that it waits for, and one that goes on alone. */
-    async function aParent(workflow = "flow") {
+    /** Its turn under way starts a run that it waits for, and (unless `isOne`) another one that goes on alone. */
+    async function aParent({ workflow = "flow", isOne = false } = {}) {
       const parent = await aRunAtWork(stage);
-      const [it, alone] = [
-        aChild("it", { workflow }),
-        aChild("alone", { workflow, ordinal: 2, isDetached: true }),
-      ] as const;
-      const start = (session: Session, token = "first") => parent.finish(session, { token, children: [it, alone] });
-      const runs = [new Run(stage, it.runId), new Run(stage, alone.runId)] as const;
-      return { parent, runs, ids: [it.runId, alone.runId].sort(), start };
+      const it = aChild("it", { workflow });
+      const alone = aChild("alone", { workflow, ordinal: 2, isDetached: true });
+      const children = isOne ? [it] : [it, alone];
+      const start = (session: Session, token = "first") => parent.finish(session, { token, children });
+      const runs = children.map(({ runId }) => new Run(stage, runId));
+      return { parent, child: new Run(stage, it.runId), runs, ids: runs.map((run) => run.id).sort(), start };
     }
 
     describe("and the pause of its own run:", () => {
@@ -44,16 +43,15 @@ describeSomePostgres(
         expect(await made(parent)).toEqual(ids);
       });
 
-      test("the pause that waits for the finish leaves its runs to go on, and the end of one waits for the resume", async () => {
-        const { parent, runs, ids, start } = await aParent();
+      test("the pause that waits for the finish leaves its run to go on, whose end waits for the resume", async () => {
+        const { parent, child, ids, start } = await aParent({ isOne: true });
         const [, told] = await stage.collide({
           first: (session) => start(session),
           second: (session) => parent.operate(session, "pause"),
         });
         expect(told).toMatchObject({ outcome: "paused" });
         expect(await made(parent)).toEqual(ids);
-        for (const run of runs) expect(await workflows.rowOf(run)).toMatchObject(free);
-        const [child] = runs;
+        expect(await workflows.rowOf(child)).toMatchObject(free);
         expect(await child.claim(stage.onlooker, { token: "child" })).toMatchObject({ outcome: "claimed" });
         const ended = await child.finish(stage.onlooker, { token: "child", next: "completed", value: '0"done"' });
         expect(ended).toMatchObject({ outcome: "finished", others: [] });
@@ -75,7 +73,7 @@ describeSomePostgres(
       const page = (verb: "pause" | "resume") => workflows.page(verb, stage.onlooker, { filter: other });
 
       test("the finish that waits for its pause starts runs that are held until it is resumed", async () => {
-        const { parent, runs, ids, start } = await aParent("other");
+        const { parent, runs, ids, start } = await aParent(other);
         const [, told] = await stage.collide({
           first: (session) => pause(session),
           second: (session) => start(session),
@@ -93,7 +91,7 @@ describeSomePostgres(
       });
 
       test("its pause waits for the finish, whose runs the next page pauses", async () => {
-        const { parent, runs, start } = await aParent("other");
+        const { parent, runs, start } = await aParent(other);
         const [, told] = await stage.collide({
           first: (session) => start(session),
           second: (session) => pause(session),
@@ -106,14 +104,14 @@ describeSomePostgres(
       });
 
       test("the finish that waits for its resume starts runs that are not held", async () => {
-        const { runs, start } = await aParent("other");
+        const { runs, start } = await aParent(other);
         await pause();
         await stage.collide({ first: (session) => resumeAll(session), second: (session) => start(session) });
         for (const run of runs) expect(await workflows.rowOf(run)).toMatchObject({ ...free, held: false });
       });
 
       test("its resume waits for the finish, whose runs the next page resumes", async () => {
-        const { runs, start } = await aParent("other");
+        const { runs, start } = await aParent(other);
         await pause();
         const [, told] = await stage.collide({
           first: (session) => start(session),
