@@ -214,10 +214,7 @@ export const ofRuns: readonly Explanation[] = [
   },
   {
     why: "Locks other runs later, out of order: at worst a deadlock, and the caller sends that again.",
-    mutants: [
-      "operate_each: p ? 'cancels' → false",
-      "lock_steady_families: array(select f.run from layover.families_of(runs, true) as f) <@ v_before → true",
-    ],
+    mutants: ["operate_each: p ? 'cancels' → false"],
   },
   {
     why: "Costs time only: says of the run what it has said, and spares no loss of a lease that stands.",

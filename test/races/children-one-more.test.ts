@@ -7,7 +7,7 @@ import { isFreeOn } from "./lock-order.ts";
 import { aRunAtWork, noon, Run, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-/** In the order of their locks: the run that is started meanwhile, the one that was there, and the one that starts them. */
+/** The run that is started meanwhile, the one that was there before, and the one that starts them: their locks are taken in this order. */
 const [late, early, parentId] = [idOf(1), idOf(2), idOf(3)];
 const tags = { team: "blue" };
 
