@@ -34,11 +34,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work|ends_surely|end_of)$/,
-    "races/undos-closing-deferred races/full-histories races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
+    "races/undos-closing-deferred races/full-histories races/undos-ending-children races/closing-children-late races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
+    "races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/undos-closing-deferred races/terminations races/cancelled-starts races/twice"],
@@ -94,16 +94,16 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(continue_run|count_laps|forget_epochs|may_continue)$/,
-    "races/laps races/next-epochs races/finishes-kept races/lock-order engine/continue-as-new races/epochs races/remains",
+    "races/laps races/others-told races/next-epochs races/finishes-kept races/lock-order engine/continue-as-new races/epochs races/remains",
   ],
   [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children"],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/taken-back races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/children-started races/forks races/restarts races/overlaps races/retries races/retried-parents races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/taken-back races/cancels-and-retries races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/children-started races/forks races/restarts races/overlaps races/retries races/retried-parents races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
-    "races/prune-walks races/deletions races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
+    "races/prune-walks races/deletions races/deletions-children races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
   ],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,
@@ -111,7 +111,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/branch-claims-told races/run-claims-told races/undos-closing races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
+    "races/branch-claims-told races/run-claims-told races/full-histories races/undos-closing races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
@@ -123,7 +123,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish_branch|defer_run)/,
-    "races/undos-closing-deferred races/branch-troubles races/groups races/undos-closing races/deferred races/cancels-of-branches races/cleanups races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
+    "races/undos-closing-deferred races/full-histories races/branch-troubles races/groups races/undos-closing races/deferred races/cancels-of-branches races/cleanups races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
   ],
   [
     /^(claim|reclaim|describe)_/,
@@ -135,7 +135,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish|park)_/,
-    "engine/closing-kept races/finishes-kept races/parks races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
+    "engine/closing-kept races/full-histories races/others-told races/undos-ending-children races/finishes-kept races/parks races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
@@ -165,7 +165,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /setback|^set_back/,
-    "races/setbacks-written races/setbacks races/setbacks-stopped races/branch-troubles postgres/views engine/setbacks races/finishes-apart postgres/diagnosis",
+    "races/setbacks-written races/others-told races/setbacks races/setbacks-stopped races/branch-troubles postgres/views engine/setbacks races/finishes-apart postgres/diagnosis",
   ],
   [/^accept_announcement$/, "races/announcements engine/announcements races/closing races/callbacks"],
   [
@@ -173,6 +173,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/demands races/what-counts races/deferred races/attempts-begun races/branches races/setbacks races/finishes-kept races/announcements races/undos-stops races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
   [/^read_ends$/, "races/read-ends engine/invoked-ends"],
+  [/^name_others$/, "races/others-told races/children-ended"],
   [
     /^(count_fitting|page_budget|read_page|read_records)$/,
     "races/claims-read races/fitting races/budget platform/large-histories races/late-calls",

@@ -13,5 +13,5 @@ begin
        'isReady', v_begun->>'readyAt' is null and t.due_at is not null, 'readyAt', v_begun->'readyAt')::text
    where t.run_id = run
    returning t.finished_answer::json into v_answer;
-  return case when v_begun->>'others' is null then v_answer else (v_answer::jsonb || jsonb_build_object('others', v_begun->'others'))::json end;
+  return layover.name_others(run, v_answer, nullif(v_begun::jsonb->'others', 'null'));
 end $$;

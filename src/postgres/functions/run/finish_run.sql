@@ -134,15 +134,12 @@ begin
     end if;
   end if;
   if v_is_over then
-    v_answer := layover.plain_answer(s.turn, v_next);
-    if s.has_parent or v_others is not null then
-      v_answer := v_answer::jsonb || jsonb_build_object('others', coalesce(v_others, '[]')
-        || case when s.has_parent then coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]') else '[]' end);
-      update layover.run_state t set finished_answer = v_answer::text where t.run_id = s.run_id; -- for a finish that comes again
+    if s.has_parent then
+      v_others := coalesce(v_others, '[]') || coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]');
     end if;
-    return v_answer;
+    return layover.name_others(s.run_id, layover.plain_answer(s.turn, v_next), v_others);
   elsif f ? 'continues' and layover.may_continue(s.run_id, v_now) then
-    return layover.continue_run(s.run_id, f->>'continues', f->'armed');
+    return layover.name_others(s.run_id, layover.continue_run(s.run_id, f->>'continues', f->'armed'), v_others);
   elsif f ? 'demands' then
     v_branches := layover.record_demands(s.run_id, null, f->'demands');
   end if;
@@ -150,7 +147,8 @@ begin
     v_branches := v_freed::jsonb || coalesce(v_branches::jsonb, '[]');
   end if;
   if v_next = 'blocked' and f ? 'deployment' and not layover.refuse_run(s.run_id, f->>'deployment', f->>'value') then
-    return layover.park_run(s.run_id, 'ready', v_branches, f->'armed'); -- another deployment may claim it
+    v_answer := layover.park_run(s.run_id, 'ready', v_branches, f->'armed'); -- another deployment may claim it
+    return layover.name_others(s.run_id, v_answer, v_others);
   elsif v_next = 'blocked' and layover.take_back_retry(s.run_id, f->>'value') then
     return layover.plain_answer(s.turn, 'failed');
   end if;
@@ -161,15 +159,13 @@ begin
     end if;
   end if;
   v_answer := layover.park_run(s.run_id, v_next, v_branches, f->'armed');
-  if v_started is not null then
-    v_answer := (v_answer::jsonb || jsonb_build_object('hasStarted', true, 'others', v_started->'others'))::json;
-    update layover.run_state t set finished_answer = v_answer::text where t.run_id = s.run_id;
-  end if;
   if f ? 'setback' then
-    return layover.set_back_run(s.run_id, f->>'setback', f ? 'records', v_branches, f->'armed');
-  elsif v_others is not null then
-    v_answer := v_answer::jsonb || jsonb_build_object('others', v_others || coalesce(v_started::jsonb->'others', '[]'));
-    update layover.run_state t set finished_answer = v_answer::text where t.run_id = s.run_id;
+    v_answer := layover.set_back_run(s.run_id, f->>'setback', f ? 'records', v_branches, f->'armed');
+  elsif v_started is not null then
+    v_answer := v_answer::jsonb || '{"hasStarted": true}';
   end if;
-  return v_answer;
+  if v_started is not null then
+    v_others := coalesce(v_others, '[]') || (v_started::jsonb->'others');
+  end if;
+  return layover.name_others(s.run_id, v_answer, v_others);
 end $$;
