@@ -154,6 +154,21 @@ describeSomePostgres("beside decoys", (database) => {
     });
   });
 
+  test.each([
+    ["failed", "not_applicable"],
+    ["cancelled", "cancelling"],
+  ])("a second cancel is answered by how this epoch ends: %s", async (next, outcome) => {
+    const run = await aRunBesideDecoys(story);
+    const restarted = await repair(run, "restart");
+    await run.operate(stage.onlooker, "cancel");
+    await claimAgain(run, restarted, "third");
+    const ending = aRecord("ending", "", { value: JSON.stringify({ next, error: "0{}", owed: [at("z")] }) });
+    const steps = ["z", "b", "c", "d", "e", "f"].map((path) => aRecord("step", path));
+    const finish = { token: "third", position: 1, next: "ready", ending: 1, records: [...steps, ending] } as const;
+    expect(await run.finish(stage.onlooker, finish)).toMatchObject({ outcome: "finished" });
+    expect(await run.operate(stage.onlooker, "cancel")).toMatchObject({ outcome });
+  });
+
   describe("a fork", () => {
     const fork = async ({ id: runId }: Run, more: object = {}) => {
       const newRunId = randomUUID();
