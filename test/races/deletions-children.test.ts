@@ -72,8 +72,20 @@ describeSomePostgres(
       expect(await attempts(other.parent)).toHaveLength(1);
     });
 
+    test("leaves the attempt that is there, as where a retry has made it again and it is deleted again", async () => {
+      const { parent, child } = await aFamily();
+      await stage.onlooker.query(
+        `insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error)
+           values ($1, 0, 'it', 1, 1, layover.now(), layover.now(), '0{}')`,
+        [parent.id],
+      );
+      expect(await remove(child)).toMatchObject({ outcome: "deleted" });
+      expect(await attempts(parent)).toEqual([{ epoch: 0, ...attempt, error: "0{}" }]);
+    });
+
     test("leaves nothing with a run that only started it", async () => {
       const { parent, child } = await aFamily({ isDetached: true });
+      await set(parent, "epoch = 2"); // it has no record of the start there
       await remove(child);
       expect(await attempts(parent)).toEqual([]);
     });

@@ -34,10 +34,10 @@ describeSomePostgres(
     const row = (run: Run) =>
       state(
         run,
-        `is_closing as "isClosing", ends_as as "endsAs", cancel_reason as reason, layover.to_ms(timeout_at)::float8 as "timeoutAt"`,
+        `is_closing as "isClosing", ends_as as "endsAs", cancel_requested_at is not null as "isAsked", cancel_reason as reason, layover.to_ms(timeout_at)::float8 as "timeoutAt"`,
       );
     const reason = "its history is full";
-    const asked = { isClosing: false, endsAs, reason };
+    const asked = { isClosing: false, isAsked: true, endsAs, reason };
     const closing = expect.arrayContaining([expect.arrayContaining(["closing", reason])]);
     const written = { ...claimed, attempted: null, endsAs, records: closing };
 
@@ -164,7 +164,7 @@ describeSomePostgres(
         await finish(run, "b")(stage.onlooker);
         const told = await endsBy(run, { records: [aRecord("step", "a")] })(stage.onlooker);
         expect(told).toMatchObject({ outcome: "deferred" });
-        expect(await row(run)).toMatchObject({ isClosing: false, endsAs: null, reason: null });
+        expect(await row(run)).toMatchObject({ isClosing: false, isAsked: false, endsAs: null, reason: null });
       });
     });
 

@@ -5,11 +5,10 @@ create or replace function layover.delete_rows(run uuid) returns void
 language plpgsql volatile as $$
 begin
   insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error)
-    select p.run_id, p.epoch, r.parent_path, r.parent_occurrence, 1, r.created_at, coalesce(t.ended_at, r.created_at),
+    select p.run_id, p.epoch, r.parent_path, r.parent_occurrence, 1, r.created_at, (select t.ended_at from layover.run_state t where t.run_id = run),
         '0{"name": "Error", "code": "interrupted", "message": "the run that it has invoked is deleted, and its end was not taken"}'
-      from layover.run r join layover.run_state t on t.run_id = r.id and t.has_parent
-      join layover.run_state p on p.run_id = r.parent_run_id and p.ended_at is null
-     where r.id = run
+      from layover.run r join layover.run_state p on p.run_id = r.parent_run_id and p.ended_at is null
+     where r.id = run and (select t.has_parent from layover.run_state t where t.run_id = run)
        and not exists (select from layover.pending b
          where b.run_id = p.run_id and b.path = r.parent_path and b.occurrence = r.parent_occurrence)
        and not exists (select from layover.record h
