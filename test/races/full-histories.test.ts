@@ -74,6 +74,27 @@ describeSomePostgres(
       ]);
     });
 
+    test("keeps how it ends until it is over, in a set", async () => {
+      const runs = [await aRunWith(), await aRunWith()];
+      for (const run of runs) {
+        await endsBy(run)(stage.onlooker);
+        await claim(run, 3);
+      }
+      const goOn = runs.map((run) =>
+        run.toFinish({ token: "turn 3", position: 2, next: "ready", records: [aRecord("step", "k/a")] }),
+      );
+      const parked = { outcome: "finished", turn: 4, isReady: true };
+      expect(await callOf("finish_turns", ...goOn)(stage.onlooker)).toMatchObject([parked, parked]);
+      for (const run of runs) {
+        expect(await row(run)).toMatchObject({ endsAs });
+        await claim(run, 4);
+      }
+      const over = runs.map((run) => run.toFinish({ token: "turn 4", position: 3, ...endsAs }));
+      const ended = { outcome: "finished", status: "failed" };
+      expect(await callOf("finish_turns", ...over)(stage.onlooker)).toMatchObject([ended, ended]);
+      for (const run of runs) expect(await row(run)).toMatchObject({ endsAs: null });
+    });
+
     test("is answered the same when its finish comes again", async () => {
       const run = await aRunWith(branches(["b"]));
       const told = await endsBy(run)(stage.onlooker);

@@ -37,7 +37,6 @@ begin
                then layover.pick_due(i.armed, v_now) end,
              blocked = case when not i.is_over then t.blocked end,
              ended_at = case when i.is_over then v_now end,
-             ends_as = case when not i.is_over then t.ends_as end,
              result = case when i.next = 'completed' then i.value end,
              error = case when i.next in ('failed', 'cancelled') then i.value end,
              custom_status = coalesce(i.status, t.custom_status),
