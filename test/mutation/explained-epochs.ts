@@ -8,7 +8,11 @@ export const ofEpochs: readonly Explanation[] = [
   },
   {
     why: "The number of a signal is unique in the table.",
-    mutants: ["take_back_retry: g.run_id = run → true"],
+    mutants: ["take_back_retry: g.run_id = run → true (2)"],
+  },
+  {
+    why: "Of an epoch that has ended, nobody reads which signal came with it.",
+    mutants: ["retry_run: e.epoch = s.epoch + 1 → true"],
   },
   {
     why: "A place has one record in an epoch.",

@@ -46,6 +46,8 @@ describeSomePostgres(
       const finish = await aParent();
       const told = await finish(continues);
       expect(told).toMatchObject({ others: await asked() });
+      const other = await aRunAtWork(stage);
+      await other.finish(stage.onlooker, { token: "first", children: [childOf(idOf(3), "it", { isBound: true })] });
       expect(await finish(continues)).toEqual(told);
     });
   },

@@ -13,12 +13,13 @@ describeSomePostgres("a finish that sets its run back", (database) => {
   ])(
     "does not block its run after the last try if %s meanwhile: the next claim tells its handler",
     async (_, column) => {
-      const run = await aRunAtWork(stage);
+      const [run, another] = [await aRunAtWork(stage), await aRunAtWork(stage)];
       const triedOften = `insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until)
       values ($1, '', 1, 1, 'it took too long', 4, layover.now(), layover.now())`;
-      await stage.onlooker.query(triedOften, [run.id]);
+      for (const { id } of [run, another]) await stage.onlooker.query(triedOften, [id]);
       await stage.onlooker.query(`update layover.run_state set ${column} = layover.now() where run_id = $1`, [run.id]);
       const finish = { token: "first", next: "parked", setback: "it took too long" } as const;
+      expect(await another.finish(stage.onlooker, finish)).toMatchObject({ isReady: false, isBlocked: true });
       expect(await run.finish(stage.onlooker, finish)).toMatchObject({ isReady: true, isBlocked: false });
       expect(await stage.look("select from layover.setback where run_id = $1", [run.id])).toEqual([]);
       expect(await run.state()).toMatchObject({ status: "parked", blocked: null, dueAt: soon });

@@ -155,9 +155,13 @@ describeSomePostgres(
 
     test("takes its own signal with it, and no other", async () => {
       const [run, other] = [await aFailedRun(), await aFailedRun()];
-      const signalId = randomUUID();
-      const signal = { signalId, name: "go", encodedPayload: "0null" };
-      for (const one of [run, other]) await retry(one, { signal });
+      const [signalId, signalOfOther] = [randomUUID(), randomUUID()];
+      const signal = { name: "go", encodedPayload: "0null" };
+      await retry(other, { signal: { ...signal, signalId: signalOfOther } });
+      const epochsOfOther = (await all(other))["epoch"];
+      await retry(run, { signal: { ...signal, signalId } });
+      expect((await all(other))["epoch"]).toEqual(epochsOfOther);
+      await stage.onlooker.query("update layover.signal set id = $1 where id = $2", [signalId, signalOfOther]);
       await run.signal(stage.onlooker, "go");
       const signalsOf = async (one: Run) => Object((await all(one))["signal"]).map((row: { id: string }) => row.id);
       const [before, ofOther] = [await signalsOf(run), await signalsOf(other)];

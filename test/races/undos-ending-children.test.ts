@@ -44,6 +44,17 @@ describeSomePostgres("the ending of a run, and the end of one that it has cancel
   const kinds = ["child it", "step x", "ending"];
   const cancelled = { outcome: "finished", status: "cancelled" };
 
+  test("it is written at once where that run need not end with its parent, though its deadline is to come", async () => {
+    const parent = await aRunAtWork(stage);
+    const children = [aChild("it", { until: soon + day })];
+    await parent.finish(stage.onlooker, { token: "first", children, demands: [aWaitFor("go")] });
+    await parent.signal(stage.onlooker, "go");
+    await claim(parent, 2);
+    const said = await endsBy(parent, { token: "turn 2" })(stage.onlooker);
+    expect(said).toMatchObject({ outcome: "finished", turn: 3, isReady: true });
+    expect(await parent.kinds()).toEqual(["step x", "ending"]);
+  });
+
   describe("within a day:", () => {
     test("it is written once that end has come, for which it waited", async () => {
       const { parent, child } = await aFamily();
