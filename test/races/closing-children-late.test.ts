@@ -1,4 +1,4 @@
-/** A run that closes and waits for a run that it has cancelled: its end wakes it, though a branch is at work whose lease was lost meanwhile. */
+/** A run that closes and waits for a run that it has cancelled: the end of that one wakes it, whatever else there is. */
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { record as finishBranch } from "./branching.ts";
@@ -7,12 +7,12 @@ import { aRunAtWork, branches, minute, noon, Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 import { claimsOn } from "./undoing.ts";
 
-describeSomePostgres("a closing run whose branch is renewed late", (database) => {
+describeSomePostgres("a closing run that waits for one that it has cancelled", (database) => {
   const stage = stageOn(database);
   const claim = claimsOn(stage);
   const endsAs = { next: "failed", value: '0{"message":"no"}' } as const;
 
-  /** It waits for a run that it has cancelled, for a day at most. `b` was at work, its lease has lapsed, and it is renewed now. */
+  /** It waits for a day at most. `b` was at work, its lease has lapsed, and it is renewed now. */
   async function aClosingRun() {
     const parent = await aRunAtWork(stage);
     const start = aChild("it", { isBound: true, ordinal: 9 });
@@ -36,7 +36,7 @@ describeSomePostgres("a closing run whose branch is renewed late", (database) =>
     return await child.finish(stage.onlooker, ends);
   };
 
-  test("goes on when that branch is recorded", async () => {
+  test("and whose branch is renewed late goes on when that branch is recorded", async () => {
     const { parent, child } = await aClosingRun();
     expect(await end(child)).toMatchObject({ status: "cancelled", others: [{ runId: parent.id, turn: 3 }] });
     expect(await claim(parent, 3)).toEqual({ outcome: "not_ready", readyAt: noon + 3 * minute });
@@ -44,10 +44,26 @@ describeSomePostgres("a closing run whose branch is renewed late", (database) =>
     expect(await claim(parent, 3)).toMatchObject({ outcome: "claimed", endsAs });
   });
 
-  test("goes on when its lease has lapsed again", async () => {
+  test("and whose branch is renewed late goes on when its lease has lapsed again", async () => {
     const { parent, child } = await aClosingRun();
     await end(child);
     await stage.clock.advance(2 * minute);
+    expect(await claim(parent, 3)).toMatchObject({ outcome: "claimed", endsAs });
+  });
+
+  test("goes on at the end of that one, though another one that need not end with it may take until tomorrow", async () => {
+    const parent = await aRunAtWork(stage);
+    const more = { ordinal: 9, until: noon + 24 * 60 * minute };
+    const starts = [aChild("it", { isBound: true, ordinal: 8 }), aChild("other", more)];
+    await parent.finish(stage.onlooker, { token: "first", demands: branches(["a"]), children: starts });
+    const child = new Run(stage, starts[0]?.runId ?? "");
+    await child.claim(stage.onlooker, { token: "child" });
+    await parent.claimBranch(stage.onlooker, "a", { token: "a" });
+    await finishBranch(parent, "a")(stage.onlooker);
+    await claim(parent, 2);
+    await parent.finish(stage.onlooker, { token: "turn 2", position: 1, next: "ready", closing: true, endsAs });
+    expect(await claim(parent, 3)).toMatchObject({ outcome: "not_ready" });
+    expect(await end(child)).toMatchObject({ status: "cancelled", others: [{ runId: parent.id, turn: 3 }] });
     expect(await claim(parent, 3)).toMatchObject({ outcome: "claimed", endsAs });
   });
 });

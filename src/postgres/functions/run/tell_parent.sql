@@ -34,8 +34,7 @@ begin
   end if;
   -- A branch may be at work whose late renewal came after the claim that has put this run off (reclaim_run): the next claim waits for that.
   select t.status = 'parked' and case when v_is_left then t.is_closing and not exists (
-          select from layover.pending b where b.run_id = v_parent and b.child_status is null
-            and (b.child_bond = 'cancel' or b.child_bond = 'cancelled' and b.until > v_now))
+          select from layover.pending b where b.run_id = v_parent and (b.child_bond = 'cancel' or b.child_bond = 'cancelled' and b.until > v_now))
         else (t.ready_at is null or t.ready_at > v_now) and layover.has_answer(v_parent) end,
       case when layover.may_be_due(t) then t.turn end
     into v_waits, v_turn
