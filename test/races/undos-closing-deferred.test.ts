@@ -51,7 +51,7 @@ describeSomePostgres(
       callOf("claim_turns", ...paths.map((path) => ({ ...run.toClaim({ token: path }), ...at(path) })));
     const row = async (run: Run) => {
       const [found] = await stage.look(
-        `select is_closing as "isClosing", cancel_requested_at is not null as "isAsked", ends_as as "endsAs", layover.to_ms(timeout_at)::float8 as "timeoutAt"
+        `select is_closing as "isClosing", cancel_requested_at is not null as "isAsked", cancel_reason as reason, ends_as as "endsAs", layover.to_ms(timeout_at)::float8 as "timeoutAt"
            from layover.run_state where run_id = $1`,
         [run.id],
       );
@@ -63,7 +63,7 @@ describeSomePostgres(
       const [recorded, told] = await stage.collide({ first: finishBranch(run, "all/a"), second: ends(run, finish) });
       expect(recorded).toMatchObject({ outcome: "finished", branches: [at("all/c")] });
       expect(told).toMatchObject({ ...deferred, branches: null });
-      expect(await row(run)).toEqual({ isClosing: true, isAsked: false, endsAs, timeoutAt: null });
+      expect(await row(run)).toEqual({ isClosing: true, isAsked: false, reason: null, endsAs, timeoutAt: null });
       expect(await claimsOf(run, "all/b", "all/c")(stage.onlooker)).toEqual([superseded, superseded]);
       expect(await claim(run, 3)).toMatchObject({ ...claimed, position: 2, attempted: [], endsAs });
       expect(await run.pending()).toEqual({});
@@ -181,7 +181,7 @@ describeSomePostgres(
       await set("timeout_at = last_record_at")(run);
       await finishBranch(run, "all/a")(stage.onlooker);
       await ends(run)(stage.onlooker);
-      expect(await row(run)).toEqual({ isClosing: true, isAsked: false, endsAs, timeoutAt: null });
+      expect(await row(run)).toEqual({ isClosing: true, isAsked: false, reason: null, endsAs, timeoutAt: null });
     });
 
     test("asks a run that it has invoked to end by the next finish, and undoes nothing before that has ended", async () => {
