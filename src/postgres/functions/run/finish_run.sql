@@ -115,7 +115,7 @@ begin
       v_freed := case when f ? 'released' then layover.ready_freed(s.run_id) end;
     end if;
     if s.children > 0 then
-      v_others := layover.leave_children(s.run_id, f->'records', f->'armed', v_is_over or f ? 'ending');
+      v_others := layover.leave_children(s.run_id, f->'records', f->'armed', v_is_over);
     end if;
   end if;
   if s.has_mail then
