@@ -2,10 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { childOf, idOf, startingOn } from "./invoking.ts";
+import { childOf, failedParentsOn, idOf, startingOn } from "./invoking.ts";
 import { repairsOn } from "./next-epochs.ts";
-import { rowsOn } from "./rows.ts";
-import { aRecord, aRunAtWork, aStart, Run } from "./runs.ts";
+import { aRunAtWork, aStart, type Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 /** The id of a run, and the one that its parent makes when it asks for it again: only the time in it is another one. */
@@ -18,24 +17,11 @@ describeSomePostgres(
     const stage = stageOn(database);
     const { made, records, waits, row } = startingOn(stage);
     const { repair, claim } = repairsOn(stage);
-    const { set } = rowsOn(stage);
+    const aFailedParent = failedParentsOn(stage);
 
     /** The parent has started the run at the place `it`, and has failed since. The first turn after its retry is under way. */
     async function aFamily(verb: "retry" | "restart" = "retry") {
-      const parent = await aRunAtWork(stage);
-      await parent.finish(stage.onlooker, { token: "first", children: [childOf(before, "it", { id })] });
-      const child = new Run(stage, before);
-      await child.claim(stage.onlooker, { token: "child" });
-      await set(parent, "ready_at = 'epoch'");
-      await parent.claim(stage.onlooker, { turn: 2, token: "second" });
-      const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
-      const failed = {
-        records: [aRecord("step", "a", { isFailure: true })],
-        next: "failed",
-        value: "0{}",
-        failure,
-      } as const;
-      await parent.finish(stage.onlooker, { token: "second", ...failed });
+      const { parent, child } = await aFailedParent(childOf(before, "it", { id }));
       await repair(parent, verb);
       await claim(parent, "again");
       return { parent, child };

@@ -1,10 +1,10 @@
 /** A run ends while its parent, which was retried, asks for it again: its end is told in either order, and once. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { childOf, startingOn } from "./invoking.ts";
+import { childOf, failedParentsOn, startingOn } from "./invoking.ts";
 import { repairsOn } from "./next-epochs.ts";
 import { rowsOn } from "./rows.ts";
-import { aRecord, aRunAtWork, noon, Run, soon, terms } from "./runs.ts";
+import { aRecord, noon, type Run, soon, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 /** The id of a run, and the one that its parent makes when it asks for it again: only the time in it is another one. */
@@ -16,26 +16,11 @@ describeSomePostgres(
     const stage = stageOn(database);
     const { made, records, waits } = startingOn(stage);
     const { repair, claim } = repairsOn(stage);
-    const { set, state } = rowsOn(stage);
+    const { state } = rowsOn(stage);
+    const failedParent = failedParentsOn(stage);
 
     /** The run is at work, and its parent has failed without having taken its end. */
-    async function aFailedParent(runId: string) {
-      const parent = await aRunAtWork(stage, { runId });
-      await parent.finish(stage.onlooker, { token: "first", children: [childOf(before, "it")] });
-      const child = new Run(stage, before);
-      await child.claim(stage.onlooker, { token: "child" });
-      await set(parent, "ready_at = 'epoch'");
-      await parent.claim(stage.onlooker, { turn: 2, token: "second" });
-      const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
-      const failed = {
-        records: [aRecord("step", "a", { isFailure: true })],
-        next: "failed",
-        value: "0{}",
-        failure,
-      } as const;
-      await parent.finish(stage.onlooker, { token: "second", ...failed });
-      return { parent, child };
-    }
+    const aFailedParent = (runId: string) => failedParent(childOf(before, "it"), runId);
     /** The first turn after its retry is under way. */
     async function aRetriedParent(runId: string) {
       const family = await aFailedParent(runId);

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type * as wire from "../../src/postgres/wire.ts";
 import { rowsOn } from "./rows.ts";
-import { at, type Run } from "./runs.ts";
+import { aRecord, aRunAtWork, at, Run } from "./runs.ts";
 import type { Stage } from "./stage.ts";
 
 export function aChild(path: string, more: Partial<wire.NewChild> = {}): wire.NewChild {
@@ -52,4 +52,22 @@ export function startingOn(stage: Stage) {
       [run.id],
     );
   return { start, made, records, waits, row: rowsOn(stage).state };
+}
+
+/** Parents that have failed without having taken the end of the run that they had started. */
+export function failedParentsOn(stage: Stage) {
+  const { set } = rowsOn(stage);
+  /** Starts `start` by a parent, and leaves it at work; the parent (its id: `parentId`) fails in its second turn. */
+  return async function aFailedParent(start: wire.NewChild, parentId?: string) {
+    const parent = await aRunAtWork(stage, parentId === undefined ? {} : { runId: parentId });
+    await parent.finish(stage.onlooker, { token: "first", children: [start] });
+    const child = new Run(stage, start.runId);
+    await child.claim(stage.onlooker, { token: "child" });
+    await set(parent, "ready_at = 'epoch'");
+    await parent.claim(stage.onlooker, { turn: 2, token: "second" });
+    const records = [aRecord("step", "a", { isFailure: true })];
+    const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
+    await parent.finish(stage.onlooker, { token: "second", records, next: "failed", value: "0{}", failure });
+    return { parent, child };
+  };
 }
