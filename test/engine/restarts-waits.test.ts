@@ -75,34 +75,48 @@ test("a wait that begins after the cut has its whole time, however long the run 
   expect(world.time - before).toBeGreaterThanOrEqual(day);
 });
 
+interface Repairing {
+  isBroken: boolean;
+}
+
+/** Two steps. The second one fails the run while something is broken. */
+async function twoSteps(
+  step: Pick<Parameters<Parameters<typeof order.handler>[0]>[0]["step"], "run">,
+  state: Repairing,
+) {
+  await step.run("first", () => 1);
+  await step.run("second", () => {
+    if (state.isBroken) throw new NonRetryableError("no");
+  });
+}
+
+/** Has a run fail, repairs it five days later, and answers how the run, or its fork, ends then. */
+async function afterDaysOff(world: World, state: Repairing, verb: "retry" | "restart" | "fork") {
+  const run = await world.start(order, { amount: 1 });
+  expect(await world.run(run)).toMatchObject({ status: "failed" });
+  await world.pass("5 days");
+  state.isBroken = false;
+  const { runId } = await world.ask<{ runId: string }>((client) =>
+    verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
+  );
+  return await world.run({ runId });
+}
+
 test.each(["retry", "restart", "fork"] as const)(
   "a %s puts off the end of a sleep by the time that the run was over, but no instant that was named",
   async (verb) => {
     const state = { isBroken: true };
     const world = await worldOf(async ({ step }) => {
       const since = step.now().getTime();
-      const work = async () => {
-        await step.run("first", () => 1);
-        await step.run("second", () => {
-          if (state.isBroken) throw new NonRetryableError("no");
-        });
-      };
       const until = (sleep: Promise<void>) => sleep.then(() => (step.now().getTime() - since) / day);
       const [due, nap] = await Promise.all([
         until(step.sleepUntil("due", since + 10 * day)),
         until(step.sleep("nap", "10 days")),
-        work(),
+        twoSteps(step, state),
       ]);
       return { due, nap };
     });
-    const run = await world.start(order, { amount: 1 });
-    expect(await world.run(run)).toMatchObject({ status: "failed" });
-    await world.pass("5 days");
-    state.isBroken = false;
-    const { runId } = await world.ask<{ runId: string }>((client) =>
-      verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
-    );
-    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: { due: 10, nap: 15 } });
+    expect(await afterDaysOff(world, state, verb)).toMatchObject({ status: "completed", result: { due: 10, nap: 15 } });
   },
 );
 
@@ -114,27 +128,17 @@ test.each(["retry", "restart", "fork"] as const)(
       const since = step.now().getTime();
       const deadline = { timeout: "10 days", onTimeout: "null" } as const;
       const daysOf = (wait: Promise<unknown>) => wait.then(() => (step.now().getTime() - since) / day);
-      const work = async () => {
-        await step.run("first", () => 1);
-        await step.run("second", () => {
-          if (state.isBroken) throw new NonRetryableError("no");
-        });
-      };
       const [signal, callback] = await Promise.all([
         daysOf(step.waitForSignal("go", deadline)),
         daysOf(step.createCallback("approval").wait(deadline)),
-        work(),
+        twoSteps(step, state),
       ]);
       return { signal, callback };
     });
-    const run = await world.start(order, { amount: 1 });
-    expect(await world.run(run)).toMatchObject({ status: "failed" });
-    await world.pass("5 days");
-    state.isBroken = false;
-    const { runId } = await world.ask<{ runId: string }>((client) =>
-      verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
-    );
-    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: { signal: 15, callback: 15 } });
+    expect(await afterDaysOff(world, state, verb)).toMatchObject({
+      status: "completed",
+      result: { signal: 15, callback: 15 },
+    });
   },
 );
 
@@ -145,25 +149,15 @@ test.each(["retry", "restart", "fork"] as const)(
     const handle: Parameters<typeof order.handler>[0] = async ({ step }) => {
       const since = step.now().getTime();
       const daysOf = (wait: Promise<unknown>) => wait.catch(({ name }) => [name, (step.now().getTime() - since) / day]);
-      const work = async () => {
-        await step.run("first", () => 1);
-        await step.run("second", () => {
-          if (state.isBroken) throw new NonRetryableError("no");
-        });
-      };
       const options = { timeout: "10 days", onParentEnd: "abandon" } as const;
-      const [invoked] = await Promise.all([daysOf(step.invoke("it", child, { nr: 1 }, options)), work()]);
+      const [invoked] = await Promise.all([
+        daysOf(step.invoke("it", child, { nr: 1 }, options)),
+        twoSteps(step, state),
+      ]);
       return invoked;
     };
     const world = await World.begin(database, { workflows: [order.handler(handle), waiting] });
-    const run = await world.start(order, { amount: 1 });
-    expect(await world.run(run)).toMatchObject({ status: "failed" });
-    await world.pass("5 days");
-    state.isBroken = false;
-    const { runId } = await world.ask<{ runId: string }>((client) =>
-      verb === "retry" ? client.retry(run.runId) : client[verb](run.runId, { from: "second" }),
-    );
-    expect(await world.run({ runId })).toMatchObject({ status: "completed", result: ["TimeoutError", 15] });
+    expect(await afterDaysOff(world, state, verb)).toMatchObject({ status: "completed", result: ["TimeoutError", 15] });
     expect(await childrenOf(world)).toHaveLength(verb === "retry" ? 1 : 2);
   },
 );
