@@ -1,4 +1,4 @@
-/** Whoever finishes a turn is told of each run that it asks to end, so that these are dispatched at once and not a minute later. */
+/** The answer to a finish names each run that the finish asks to end. So those runs are dispatched at once, and not a minute later. */
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { childOf, idOf } from "./invoking.ts";

@@ -17,7 +17,7 @@ export interface About {
   readonly trace?: TraceRef | undefined;
 }
 
-/** What the database has answered to a finish: whether it has blocked the run after its setback, and when the next turn begins. */
+/** The database's answer to a finish. `isBlocked`: the run was set back too often, and is blocked. `readyAt`: when its next turn may begin, in ms. */
 interface Taken {
   readonly isBlocked?: boolean | undefined;
   readonly readyAt?: number | null | undefined;
