@@ -41,13 +41,12 @@ function aRun(changes: Partial<RunRows>): RunRows {
   };
 }
 
-/** What is wrong at the second of two looks. */
-function wrongsAfter(
-  waitedMs: number,
-  { calmAt = start, lateMs = 0, groupAt = 0, ...changes }: Partial<RunRows> & Partial<Prospect> = {},
-) {
+type Look = Partial<RunRows> & Partial<Prospect>;
+
+/** What is wrong at the last of these looks, each so long after the start. */
+function wrongsAtLast(...looks: readonly (readonly [afterMs: number, look: Look])[]) {
   const rules = new Rules();
-  const look = (now: number) =>
+  const look = (now: number, { calmAt = start, lateMs = 0, groupAt = 0, ...changes }: Look) =>
     rules.check(
       { orphans: 0, bare: 0, kept: [], runs: [aRun(changes)] },
       {
@@ -66,8 +65,12 @@ function wrongsAfter(
         longestWaitMs: (dispatches) => longestWaitMs(onNode, dispatches),
       },
     );
-  look(start);
-  return look(start + waitedMs);
+  return looks.map(([afterMs, each]) => look(start + afterMs, each)).at(-1);
+}
+
+/** What is wrong at the second of two looks. */
+function wrongsAfter(waitedMs: number, look: Look = {}) {
+  return wrongsAtLast([0, look], [waitedMs, look]);
 }
 
 test("a run that could be claimed for more than a minute, with nothing going wrong, stands still", () => {
@@ -81,6 +84,14 @@ test("the minute counts from the last fault, and not for who is blocked or waits
   expect(wrongsAfter(90_000, { calmAt: start + 30_000 })).toEqual([]);
   expect(wrongsAfter(90_000, { isStopped: true, blocked: "for a reason" })).toEqual([]);
   expect(wrongsAfter(90_000, { claimableAt: null })).toEqual([]);
+});
+
+test("the minute counts from when the last branch at work has ended, though another lease had ended long before", () => {
+  const atWork = { claimableAt: start + 120_000 };
+  const free = { claimableAt: start + 1_000 };
+  expect(wrongsAtLast([0, atWork], [80_000, free], [141_000, free])).toEqual([]);
+  expect(wrongsAtLast([0, atWork], [80_000, free], [141_001, free])).toHaveLength(1);
+  expect(wrongsAtLast([0, { claimableAt: null }], [80_000, free], [141_000, free])).toEqual([]);
 });
 
 test("the minute counts for a suspect from the end of the group that it queues behind, and for nobody else", () => {

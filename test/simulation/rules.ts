@@ -68,7 +68,7 @@ export class Rules {
       wrong.push(...this.#toldEnds.check(before, run));
       const stall = before && this.#stall(before, prospect);
       if (stall !== undefined) wrong.push(stall);
-      const isReadied = run.claimableAt === 0 && before?.claimableAt !== 0;
+      const isReadied = hasBecomeClaimable(before, run, prospect.now);
       const isResumed = before?.isStopped === true && !run.isStopped;
       if (before === undefined || before.turn !== run.turn || before.token !== run.token || isReadied || isResumed)
         this.#movedAt.set(run.runId, prospect.now);
@@ -117,6 +117,13 @@ export class Rules {
     const alarms = isOfOldClock(run, dispatches, prospect) ? prospect.alarms : prospect.alarms.map(forItself);
     return objection({ due: run.due, claimableAt, dispatches }, { ...prospect, alarms });
   }
+}
+
+/** Tells whether what has happened now lets somebody claim the run. The instant of its rows may be an earlier one, as of a lease that has ended. */
+function hasBecomeClaimable(before: RunRows | undefined, { claimableAt }: RunRows, now: number): boolean {
+  if (claimableAt === null || claimableAt > now) return false;
+  if (claimableAt === 0) return before?.claimableAt !== 0;
+  return before === undefined || before.claimableAt === null || before.claimableAt > now;
 }
 
 /** Tells whether a run's due instant may be one of the clock as it was before it was set back. */
