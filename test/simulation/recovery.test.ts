@@ -43,7 +43,7 @@ function aRun(changes: Partial<RunRows>): RunRows {
 
 type Look = Partial<RunRows> & Partial<Prospect>;
 
-/** What is wrong at the last of these looks, each so long after the start. */
+/** The judge looks several times at one run, and this answers its complaints at the last look. `afterMs`: from the start to the look. */
 function wrongsAtLast(...looks: readonly (readonly [afterMs: number, look: Look])[]) {
   const rules = new Rules();
   const look = (now: number, { calmAt = start, lateMs = 0, groupAt = 0, ...changes }: Look) =>
@@ -68,7 +68,7 @@ function wrongsAtLast(...looks: readonly (readonly [afterMs: number, look: Look]
   return looks.map(([afterMs, each]) => look(start + afterMs, each)).at(-1);
 }
 
-/** What is wrong at the second of two looks. */
+/** The judge looks twice at a run that stays as it is, and this answers its complaints at the second look. */
 function wrongsAfter(waitedMs: number, look: Look = {}) {
   return wrongsAtLast([0, look], [waitedMs, look]);
 }

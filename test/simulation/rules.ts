@@ -119,7 +119,10 @@ export class Rules {
   }
 }
 
-/** Tells whether what has happened now lets somebody claim the run. The instant of its rows may be an earlier one, as of a lease that has ended. */
+/**
+ * Tells whether a run that nobody could claim before can be claimed now. Its `claimableAt` alone does not tell when that began: it may be
+ * the end of an old lease, though another branch has been at work until now.
+ */
 function hasBecomeClaimable(before: RunRows | undefined, { claimableAt }: RunRows, now: number): boolean {
   if (claimableAt === null || claimableAt > now) return false;
   if (claimableAt === 0) return before?.claimableAt !== 0;
