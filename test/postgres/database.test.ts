@@ -79,7 +79,7 @@ describe("a database whose tests change rows alone", () => {
   const stateOf = async (session: Client) => {
     const { rows } = await session.query(`
       select current_database() as name, pg_backend_pid() as pid, current_setting('work_mem') as memory,
-             (select count(*)::int from pg_locks where locktype = 'advisory') as locks,
+             (select count(*)::int from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks,
              (select last_value from pg_sequences where sequencename = 'signal_number_seq') as number,
              (select count(*)::int from layover.workflow_pause) as pauses`);
     return rows[0];
