@@ -54,7 +54,7 @@ describe("a run's timeout", () => {
         ]),
     ],
   ])(
-    "ends it while it waits for %s: CancelledError is thrown there, and clean-up steps are carried out",
+    "ends it while it waits for %s: CancelledError is thrown there, cleanups are carried out, and all else is refused",
     async (_, kind, wait) => {
       const thrown: unknown[] = [];
       const { view, world, run } = await playBounded(() => async (context) => {
@@ -65,19 +65,23 @@ describe("a run's timeout", () => {
           thrown.push([error instanceof Error && error.name, Reflect.get(Object(error), "reason")]);
           throw error;
         } finally {
-          await context.step.run("clean up", ({ attempt }) => {
-            if (attempt === 1) throw new Error("again");
+          await context.step.run("never", () => 1).catch((error: unknown) => thrown.push(error));
+          await context.step.cleanup("tidy", async ({ step }) => {
+            await step.run("clean up", ({ attempt }) => {
+              if (attempt === 1) throw new Error("again");
+            });
+            await step.sleep("a moment", "10 minutes");
+            await step.run("clean up more", () => 1);
           });
-          await context.step.sleep("a moment", "10 minutes");
-          await context.step.run("clean up more", () => 1);
         }
       });
       expect(kind).toBeTypeOf("string");
       expect(view).toMatchObject({ status: "failed", error: { name: "LayoverError", code: "run_timeout" } });
       expect(thrown[0]).toEqual(["CancelledError", "timeout"]);
+      expect(thrown[1]).toMatchObject({ name: "CancelledError", reason: "timeout" });
       const { records } = await world.history(run);
-      const paths = records.map((record) => (record.kind === "cancellation" ? "cancellation" : record.path));
-      expect(paths.slice(-4)).toEqual(["cancellation", "clean up", "a moment", "clean up more"]);
+      const paths = records.map((record) => (record.kind === "closing" ? "closing" : record.path));
+      expect(paths.slice(-4)).toEqual(["closing", "tidy/clean up", "tidy/a moment", "tidy/clean up more"]);
       expect(world.time).toBeGreaterThanOrEqual(4_200_000);
       expect(world.time).toBeLessThan(4_202_000);
     },
@@ -100,7 +104,7 @@ describe("a run's timeout", () => {
     const { records } = await world.history(run);
     expect(records.map(({ kind, path, value }) => [kind, path, value]).slice(1)).toMatchObject([
       ["step", "charge", "c1"],
-      ["cancellation", "", expect.anything()],
+      ["closing", "", expect.anything()],
     ]);
     expect(world.time).toBe(60.5 * 60_000);
   });
@@ -125,7 +129,7 @@ describe("a run's timeout", () => {
     });
     expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
     const { records } = await world.history(run);
-    expect(records.map(({ kind }) => kind)).toEqual(["sleep", "step", "step", "cancellation"]);
+    expect(records.map(({ kind }) => kind)).toEqual(["sleep", "step", "step", "closing"]);
     expect(world.time).toBeLessThan(70 * 60_000);
   });
 
@@ -137,19 +141,29 @@ describe("a run's timeout", () => {
     expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
   });
 
-  test("refuses to wait for anybody outside from then on, while steps clean up", async () => {
+  test("refuses all waits, sleeps and steps from then on, but for its cleanups", async () => {
     const refused: unknown[] = [];
+    const note = (error: unknown) => refused.push(error);
     const { view } = await playBounded(() => async ({ step }) => {
       await step.waitForSignal("go").catch(() => {});
-      await step.waitForSignal("go", { timeout: "1 day" }).catch((error: unknown) => refused.push(error));
-      await step
-        .createCallback("ok")
-        .wait()
-        .catch((error: unknown) => refused.push(error));
-      await step.run("clean up", () => 1);
+      await step.waitForSignal("go", { timeout: "1 day" }).catch(note);
+      await step.createCallback("ok").wait().catch(note);
+      await step.sleep("nap", "1 day").catch(note);
+      await step.run("charge", () => 1).catch(note);
+      await step.cleanup("tidy", async ({ step }) => step.run("clean up", () => 1));
     });
     expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" }, records: 2 });
-    expect(refused).toMatchObject(Array.from({ length: 2 }, () => ({ name: "CancelledError", reason: "timeout" })));
+    expect(refused).toMatchObject(Array.from({ length: 4 }, () => ({ name: "CancelledError", reason: "timeout" })));
+  });
+
+  test("gives all cleanups of the run one hour", async () => {
+    const { view, world } = await playBounded(() => async ({ step }) => {
+      await step.waitForSignal("go").catch(() => {});
+      await step.cleanup("tidy", async ({ step }) => step.sleep("for long", "1 day"));
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
+    expect(world.time).toBeGreaterThanOrEqual(2 * 3_600_000);
+    expect(world.time).toBeLessThan(2 * 3_600_000 + 120_000);
   });
 
   test("refuses answers from then on, since nobody would take them", async () => {
@@ -160,7 +174,7 @@ describe("a run's timeout", () => {
           const callback = step.createCallback("ok");
           tokens.push(callback.token);
           await callback.wait().catch(() => {});
-          await step.sleep("a moment", "10 minutes");
+          await step.cleanup("tidy", async ({ step }) => step.sleep("a moment", "10 minutes"));
         }),
       ],
     });
@@ -171,11 +185,11 @@ describe("a run's timeout", () => {
     expect(await world.run(run)).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
   });
 
-  test("blocks a run whose code takes no refusal", async () => {
+  test("ends a run whose code takes no refusal", async () => {
     const { view } = await playBounded(() => async ({ step }) => {
       for (;;) await step.waitForSignal("go").catch(() => {});
     });
-    expect(view).toMatchObject({ status: "blocked", blocked: expect.stringContaining("again and again") });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" }, records: 1 });
   });
 
   test("goes through mapSettled, which settles what fails in its items", async () => {

@@ -46,7 +46,7 @@ describe.each([
     expect(reasons).toEqual([[10_000, "run_timeout"]]);
     const { records } = await world.history(run);
     expect(records.find(({ path }) => path === "it")).toMatchObject({ isFailure: false, value: "charged" });
-    expect(records.at(-1)).toMatchObject({ kind: "cancellation" });
+    expect(records.at(-1)).toMatchObject({ kind: "closing", value: { message: "the run was cancelled: timeout" } });
   });
 
   test.each([1, 5])(
@@ -115,10 +115,12 @@ test("what cleans up after the run's timeout has its own time, and is not told o
     try {
       await step.sleep("nap", "1 minute");
     } finally {
-      await step.run("clean up", async ({ abortSignal }) => {
-        await world.foreign("30s");
-        aborted.push(abortSignal.aborted);
-      });
+      await step.cleanup("tidy", async ({ step }) =>
+        step.run("clean up", async ({ abortSignal }) => {
+          await world.foreign("30s");
+          aborted.push(abortSignal.aborted);
+        }),
+      );
     }
   });
   expectTimedOut(await world.run(run));

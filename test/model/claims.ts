@@ -77,17 +77,27 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
 function recordCancellation(run: Run, now: number): void {
   run.lastRecordAt = Math.max(now, run.lastRecordAt);
   const isLate = run.cancelledPosition !== undefined;
-  const said =
-    run.cancel === undefined
-      ? { kind: "cancellation" as const, value: "timeout" }
-      : { kind: "closing" as const, value: run.cancel.reason ?? null };
+  if (run.cancel === undefined) {
+    run.cancel = { reason: "timeout" };
+    run.endsAs = { next: "failed", value: timedOut(run) };
+  }
+  const value = run.cancel.reason ?? null;
   const attempts = run.isInterrupted || run.lease !== undefined ? 2 : 1;
-  run.history.push({ ...said, path: "", occurrence: 1, isFailure: true, at: run.lastRecordAt, attempts });
+  run.history.push({
+    ...{ kind: "closing", value, path: "", occurrence: 1 },
+    ...{ isFailure: true, at: run.lastRecordAt, attempts },
+  });
   run.cancelledPosition ??= run.history.length;
-  if (isLate) run.timeoutAt = undefined;
-  else if (run.cancel !== undefined) run.timeoutAt = now + 60 * minute;
+  run.timeoutAt = isLate ? undefined : now + 60 * minute;
   releaseAll(run, ({ isShielded }) => isLate || !isShielded);
   dropRows(run, ({ isReleased, lease }) => isReleased && !isLive(lease, now));
+}
+
+/** The text of the error, as Postgres writes it. */
+function timedOut({ workflow }: Run): string {
+  const hint = "Raise the contract's timeout, or find what the run waited for in its history.";
+  const message = `the run of \\"${workflow}\\" was not over at its timeout`;
+  return `0{"code": "run_timeout", "hint": "${hint}", "name": "LayoverError", "message": "${message}"}`;
 }
 
 function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: Place): unknown {

@@ -107,7 +107,7 @@ describeSomePostgres(
         await run.claim(stage.onlooker, { token: "first" });
         expect(await cancel(run)).toEqual({ outcome: "not_applicable", runId: run.id, status: "cancelling" });
         expect(await run.renew(stage.onlooker, "first")).toMatchObject({ cancel: null });
-        expect(await run.kinds()).toEqual(["cancellation"]);
+        expect(await run.kinds()).toEqual(["closing"]);
       });
 
       test("that is not there, or is another namespace's, is unknown", async () => {

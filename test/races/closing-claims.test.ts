@@ -49,13 +49,18 @@ describeSomePostgres(
       await set(run, `timeout_at = layover.now(), last_record_at = ${at(second)}`);
       expect(await take(run)).toMatchObject({ outcome: "claimed" });
       expect(await records(run)).toEqual([
-        { ...written, kind: "cancellation", at: noon + second, value: "timeout", attempts: 1 },
+        { ...written, kind: "closing", at: noon + second, value: "timeout", attempts: 1 },
       ]);
       expect(await state(run, place)).toEqual({
         last_position: 1,
         cancelled_position: 1,
         at: noon + second,
-        timeout: noon,
+        timeout: noon + 60 * minute,
+      });
+      expect(await state(run, `cancel_reason, layover.to_ms(cancel_requested_at)::float8 as asked, ends_as`)).toEqual({
+        cancel_reason: "timeout",
+        asked: noon,
+        ends_as: { next: "failed", value: expect.stringContaining('"code": "run_timeout"') },
       });
       expect(await run.pending()).toEqual({});
       expect(await stage.look("select from layover.map where run_id = $1", [run.id])).toEqual([]);
@@ -108,7 +113,7 @@ describeSomePostgres(
       await stage.clock.advance(minute);
       await set(run, "timeout_at = layover.now()");
       await run.claim(stage.onlooker, { token: "next" });
-      expect(await records(run)).toMatchObject([{ kind: "cancellation", attempts: 2 }]);
+      expect(await records(run)).toMatchObject([{ kind: "closing", attempts: 2 }]);
     });
 
     test("leaves its cleanups at its timeout", async () => {
@@ -119,12 +124,13 @@ describeSomePostgres(
       expect(await run.pending()).toMatchObject({ go: { isReleased: false } });
     });
 
-    test("does not write how long it may take, where that is its timeout", async () => {
+    test("writes how long it may take, where that is its timeout", async () => {
       const [run] = await twoThatWait();
-      await set(run, "timeout_at = layover.now()");
+      await set(run, `timeout_at = ${at(minute)}`);
+      await stage.clock.advance(minute);
       await take(run);
-      const [kept] = await stage.look("select timeout_ms from layover.run where id = $1", [run.id]);
-      expect(kept).toEqual({ timeout_ms: null });
+      const [kept] = await stage.look("select timeout_ms::float8 from layover.run where id = $1", [run.id]);
+      expect(kept).toEqual({ timeout_ms: minute });
     });
 
     test("waits for nobody who holds what another run waits for", async () => {

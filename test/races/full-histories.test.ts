@@ -194,8 +194,11 @@ describeSomePostgres(
       await stage.clock.advance(2 * second);
       await endsBy(run, { records: [aRecord("step", "a", { at: noon + 2 * second })] })(stage.onlooker);
       expect(await row(run)).toMatchObject({ endsAs: null, reason: null });
-      expect(await claim(run, 3)).toMatchObject({ ...claimed, endsAs: null });
-      expect(await run.kinds()).toEqual(["step first", "step a", "cancellation"]);
+      expect(await claim(run, 3)).toMatchObject({
+        ...claimed,
+        endsAs: { value: expect.stringContaining("run_timeout") },
+      });
+      expect(await run.kinds()).toEqual(["step first", "step a", "closing"]);
     });
 
     test("stays paused, and is told when it is resumed", async () => {

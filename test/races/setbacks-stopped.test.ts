@@ -25,7 +25,7 @@ describeSomePostgres("a finish that sets its run back", (database) => {
       expect(await run.state()).toMatchObject({ status: "parked", blocked: null, dueAt: soon });
       expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
       const records = await stage.look("select kind from layover.record where run_id = $1", [run.id]);
-      expect(records).toEqual([{ kind: column === "timeout_at" ? "cancellation" : "closing" }]);
+      expect(records).toEqual([{ kind: "closing" }]);
     },
   );
 });

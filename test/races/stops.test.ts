@@ -94,7 +94,7 @@ describeSomePostgres(
     test.each([
       ["paused", []],
       ["cancelled", ["closing"]],
-      ["at its timeout", ["cancellation"]],
+      ["at its timeout", ["closing"]],
     ] as const)(
       "that is %s is seen by the claim of the run that waits for its lock, and the claim writes: %j",
       async (what, written) => {

@@ -70,9 +70,9 @@ describeSomePostgres(
         expect(await now(late)).toMatchObject({ outcome: "finished", turn: 2, isReady: true });
         expect(await now(late)).toMatchObject({ outcome: "finished", turn: 2 });
         expect(await claim(run, 2)).toMatchObject({ ...claimed, position: 2 });
-        expect(await run.kinds()).toEqual(["step x", "cancellation"]);
+        expect(await run.kinds()).toEqual(["step x", "closing"]);
         expect(await now(endsBy(run, { token: "turn 2", position: 2, at: after }))).toMatchObject({ turn: 3 });
-        expect(await run.kinds()).toEqual(["step x", "cancellation", "step x", "ending"]);
+        expect(await run.kinds()).toEqual(["step x", "closing", "step x", "ending"]);
         expect(await claim(run, 3)).toMatchObject({ ...claimed, position: 4 });
       });
 
@@ -90,7 +90,7 @@ describeSomePostgres(
         await stage.clock.advance(minute);
         const [taken, late] = await stage.collide({ first: takeOver(other), second: finishBy(other) });
         expect([taken, late]).toMatchObject([{ ...claimed, position: 1 }, { outcome: "superseded" }]);
-        expect(await other.kinds()).toEqual(["cancellation"]);
+        expect(await other.kinds()).toEqual(["closing"]);
       });
 
       test("after a pause whose lock it waits for: it stands, and what follows waits until the run is resumed", async () => {

@@ -44,7 +44,7 @@ export interface ContractOptions<
   readonly callbacks?: Callbacks & StorableSchemas<Callbacks>;
   /** The schema that parses what a run says of itself (`step.setStatus`). It must answer at once, without a promise. */
   readonly status?: Status & Storable<InferOutput<Status>>;
-  /** How long a run may take from its start; then it fails with `run_timeout`. Default: for ever. */
+  /** How long a run may take from its start; then it cleans up (`step.cleanup`), and fails with `run_timeout`. Default: for ever. */
   readonly timeout?: Duration;
   /**
    * How long runs of the workflow are kept that are over, by their outcome, up to 10 years: `{ completed: "7d", failed: "90d" }`.

@@ -1,12 +1,12 @@
-/** The end of a run before its time, by its timeout, by a cancel, or since its history is full: what its handler may still ask for. */
+/** The end of a run before its time, by a cancel, by its timeout, or since its history is full: what its handler may still ask for. */
 import { CancelledError } from "../contract/user-errors.ts";
 import type { Demand } from "./demand.ts";
 
 const mostRefusals = 1_000;
 
 /**
- * The kind of the record. `cancellation` stands for the run's timeout: the handler may still ask for steps anywhere.
- * `closing` stands for a cancel, or for a history that is full: only cleanups go on.
+ * The kind of the record. `closing`: only cleanups go on. `cancellation` is a timeout that an earlier release has written: the
+ * handler may still ask for steps anywhere.
  */
 export type ClosingKind = "cancellation" | "closing";
 

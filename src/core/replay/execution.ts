@@ -139,7 +139,7 @@ export class Execution {
     return this.failing.describe(by, [...children, ...this.races.children]);
   }
 
-  /** Whether a cancel or its full history ends the run. There is room for all records of its cleanups. */
+  /** Whether a cancel, its timeout or its full history ends the run. There is room for all records of its cleanups. */
   get isClosing(): boolean {
     return this.closing?.kind === "closing";
   }
@@ -251,7 +251,7 @@ export class Execution {
       .then((failed) => (this.outcome = { kind: "undone", failed }));
   }
 
-  /** Code that takes no refusal would ask for ever. Its run is over after a cancel, and blocked after a timeout. */
+  /** Code that takes no refusal would ask for ever. Its run is over. (An earlier release blocked it after a timeout.) */
   #refuse(place: Pick<Demand, "path" | "occurrence">, closing: Closing): Promise<never> {
     const error = closing.refuse();
     if (error === undefined) {

@@ -93,20 +93,20 @@ begin
     end if;
   end if;
   if s.stops_at <= v_now then
-    if s.is_cancel then
-      perform layover.keep_timeout(v_run);
-    end if;
+    perform layover.keep_timeout(v_run);
     insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value, attempts)
-      select v_run, s.epoch, s.last_position + 1, case when s.is_cancel then 'closing' else 'cancellation' end, '', 1, true,
-          greatest(v_now, s.last_record_at), case when s.is_cancel then t.cancel_reason else 'timeout' end,
-          1 + (t.is_interrupted or t.token is not null)::integer
+      select v_run, s.epoch, s.last_position + 1, 'closing', '', 1, true, greatest(v_now, s.last_record_at),
+          case when s.is_cancel then t.cancel_reason else 'timeout' end, 1 + (t.is_interrupted or t.token is not null)::integer
         from layover.run_state t where t.run_id = v_run;
     perform layover.release_all(v_run, with_cleanups => v_is_late);
     perform layover.drop_rows(v_run);
     update layover.run_state t
        set last_position = t.last_position + 1, cancelled_position = coalesce(t.cancelled_position, t.last_position + 1),
+           cancel_requested_at = coalesce(t.cancel_requested_at, v_now),
+           cancel_reason = case when s.is_cancel then t.cancel_reason else 'timeout' end,
+           ends_as = case when s.is_cancel then t.ends_as else layover.end_at_timeout(v_run) end,
            last_record_at = greatest(v_now, t.last_record_at),
-           timeout_at = case when v_is_late then null when s.is_cancel then v_now + interval '1 hour' else t.timeout_at end
+           timeout_at = case when not v_is_late then v_now + interval '1 hour' end
      where t.run_id = v_run;
   elsif s.status = 'parked' and s.blocked is null and (s.ready_at is null or s.ready_at > v_now) then
     return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(s.ready_at));
