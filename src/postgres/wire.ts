@@ -347,7 +347,8 @@ export interface FinishRun {
    */
   readonly closing?: true;
   /**
-   * The handler has not ended, but the run's history is full: it is told, as after a cancel, and cleans up before the run ends by `endsAs`.
+   * The run's history is full: its handler is told, as after a cancel, and cleans up before the run ends by `endsAs`. Or the handler has
+   * thrown amid a cleanup of another part (`endsAs` has a `failure`): that goes on before the run ends.
    * It comes with `closing`, by which functions of releases before end the run at once.
    */
   readonly cleansUp?: true;

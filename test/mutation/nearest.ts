@@ -33,8 +33,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/cancels races/full-histories races/decoys races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups races/undos-stops http/copied-database",
   ],
   [
-    /^(drop_rows|release_all|read_attempted|without_ending|is_at_work|ends_surely|end_of)$/,
-    "races/undos-closing-deferred races/full-histories races/undos-ending-children races/closing-children-late races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
+    /^(drop_rows|release_all|read_attempted|without_ending|is_at_work|ends_surely|end_of|end_at_timeout|why_it_cleans_up)$/,
+    "engine/cleanups-after-throws races/undos-closing-deferred races/full-histories races/undos-ending-children races/closing-children-late races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,

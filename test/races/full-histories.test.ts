@@ -50,6 +50,15 @@ describeSomePostgres(
       expect(await run.kinds()).toEqual(["step first", "step a", "closing"]);
     });
 
+    test("and one whose handler has thrown amid a cleanup close for different reasons", async () => {
+      const [full, thrown] = [await aRunWith(), await aRunWith()];
+      const failure = { timeouts: [], lost: [], repeats: [] };
+      await endsBy(full)(stage.onlooker);
+      await endsBy(thrown, { endsAs: { ...endsAs, failure } })(stage.onlooker);
+      expect(await row(full)).toMatchObject({ isAsked: true, reason });
+      expect(await row(thrown)).toMatchObject({ isAsked: true, reason: "its handler has thrown" });
+    });
+
     test("is told how it ends by each claim: after a finish of one step, in a set, and with pending rows", async () => {
       const run = await aRunWith();
       const other = await aRunWith();

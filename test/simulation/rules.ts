@@ -260,8 +260,6 @@ function* wrongClosing(before: RunRows, run: RunRows, now: number): Generator<st
         yield `it was cancelled, and ${place} began`;
   }
   if (isOver(run) || run.closings > 1) return;
-  // A handler that has thrown leaves its cleanups, unless it is cancelled.
-  if (!run.isCancelling && (run.isClosing || run.ending !== null)) return;
   const there = new Set([...run.tidied, ...run.pending.map(({ place }) => place)]);
   for (const { place, isShielded } of before.pending)
     if (isShielded && !isInRace(place) && !there.has(place))

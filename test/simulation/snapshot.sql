@@ -34,7 +34,7 @@ select json_build_object(
            when s.ending_position is not null then null
            when s.cancel_requested_at is not null and s.cancelled_position is null then timestamptz 'epoch'
            when s.cancel_requested_at is not null or s.cancelled_position is null then s.timeout_at end)::float8,
-        'isCancelling', s.cancel_requested_at is not null and s.cancel_reason is distinct from 'timeout',
+        'isCancelling', s.cancel_requested_at is not null and coalesce(s.cancel_reason not in ('timeout', 'its handler has thrown'), true),
         'closings', h.closings,
         'due', layover.to_ms(s.due_at)::float8,
         -- A run whose cancel is not recorded yet is claimable when the leases of its branches end, but of those that clean up. A run that

@@ -327,8 +327,7 @@ export interface Step<
   /**
    * A namespace for steps that also run when the run is cancelled, at its timeout, or when its history is full. All else
    * that a handler asks for then is refused with a `CancelledError`, and so is what it waits for. All cleanups of a run have
-   * one hour, and room in a full history. An error that leaves the handler ends the run at once, also where another part of it is still
-   * cleaning up. So await all parts first (`step.mapSettled`, `Promise.allSettled`), then throw.
+   * one hour, and room in a full history. A cleanup that is under way when an error leaves the handler goes on to its end, too.
    *
    * @example try { await use(step, lock); } finally { await step.cleanup("give back", ({ step }) => step.run("unlock", () => unlock(lock))); }
    */

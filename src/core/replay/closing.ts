@@ -10,6 +10,9 @@ const mostRefusals = 1_000;
  */
 export type ClosingKind = "cancellation" | "closing";
 
+/** The reason of a run that closes for a cleanup that was under way when its handler threw. Nobody is told: only that cleanup goes on. */
+export const afterThrow = "its handler has thrown";
+
 export class Closing {
   readonly kind: ClosingKind;
   readonly reason: string | undefined;

@@ -9,18 +9,18 @@
 import { CancelledError } from "../contract/user-errors.ts";
 import { defaultLimits } from "../limits.ts";
 import { CalledBodies } from "./called-bodies.ts";
-import { Closing, type ClosingKind } from "./closing.ts";
+import { afterThrow, Closing, type ClosingKind } from "./closing.ts";
 import { Copied } from "./copied.ts";
 import { DecidedRaces } from "./decided-races.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { askedLate, nested, unlike } from "./divergence.ts";
 import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
-import { type FailedBy, Failing, type Failure } from "./failing.ts";
-import { covers, HandedOut } from "./handed-out.ts";
+import { type FailedBy, Failing, type Failure, openChildren } from "./failing.ts";
+import { HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, isOf, settle } from "./history.ts";
 import { occurrences } from "./occurrences.ts";
 import { OnceSteps } from "./once-steps.ts";
-import { never, unwatched } from "./promises.ts";
+import { never, rejected, unwatched } from "./promises.ts";
 import type { Segments } from "./segments.ts";
 import { type Ending, readEnding, Undos } from "./undos.ts";
 
@@ -59,6 +59,8 @@ export class Execution {
   readonly #onDemand: ExecutionOptions["onDemand"];
   #ordinal = 0;
   #isOpen = false;
+  /** Whether the handler had thrown, and no cleanup was under way, when a record was handed out: none begins any more. */
+  #hasEnded = false;
   #wake: () => void = () => {};
 
   constructor({ atRest, beginsAt, runId, segments, onDemand }: ExecutionOptions) {
@@ -85,10 +87,6 @@ export class Execution {
     return [...this.#pending.values()];
   }
 
-  get pendingCount(): number {
-    return this.#pending.size;
-  }
-
   /** Whether the run waits for more than its history can record. Such a run is ended, so nothing more is made for it. */
   get isOverfull(): boolean {
     if (this.isClosing) return false;
@@ -105,15 +103,10 @@ export class Execution {
     return this.#pending.get(placeName({ path, occurrence }));
   }
 
-  /**
-   * The steps and waits that a handler asked for and had not awaited when it returned. Empty if it left other waits behind: it may have
-   * been about to await the loser of a `Promise.race`.
-   */
+  /** The steps and waits that a handler asked for and had not awaited when it returned. */
   get unawaited(): readonly string[] {
     if (this.outcome?.kind !== "returned" || this.closing !== undefined) return [];
-    const unseen = this.handedOut.unseen.filter(({ place }) => !this.races.has(place));
-    if (this.pending.some((demand) => !unseen.some((one) => covers(one, placeName(demand))))) return [];
-    return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
+    return this.handedOut.unawaited(this.pending, this.races);
   }
 
   /** Whether the handler awaits something foreign, which no record settles: it is not over, and has no demand. */
@@ -133,10 +126,7 @@ export class Execution {
 
   /** Describes what failed the run, by all that its history holds by now. */
   describeFailure(by: FailedBy): Failure {
-    const children = this.pending.flatMap(({ wanted }) =>
-      wanted.kind === "child" ? [{ runId: wanted.runId(undefined) }] : [],
-    );
-    return this.failing.describe(by, [...children, ...this.races.children]);
+    return this.failing.describe(by, [...openChildren(this.pending), ...this.races.children]);
   }
 
   /** Whether a cancel, its timeout or its full history ends the run. There is room for all records of its cleanups. */
@@ -147,6 +137,16 @@ export class Execution {
   /** Whether the handler has ended, and nothing that it asked for in a cleanup is left to do. */
   get isOver(): boolean {
     return this.outcome !== undefined && !(this.isClosing && this.#pending.size > 0);
+  }
+
+  /** Whether the handler has thrown amid a cleanup of another part of it, and the history does not tell of that yet. */
+  get mustCleanUp(): boolean {
+    if (this.outcome?.kind !== "threw" || this.closing !== undefined || this.ending !== undefined) return false;
+    return this.#isCleaningUp;
+  }
+
+  get #isCleaningUp(): boolean {
+    return this.pending.some(({ isShielded }) => isShielded);
   }
 
   /** Notes why this code cannot have made this history. */
@@ -166,6 +166,7 @@ export class Execution {
       this.diverge(unlike(record, this));
       return;
     }
+    this.#hasEnded ||= this.outcome?.kind === "threw" && !this.#isCleaningUp;
     this.position += 1;
     this.now = Math.max(record.recordedAt, this.#segments?.at(this.position).at ?? 0);
     this.lastPlace = key;
@@ -196,7 +197,7 @@ export class Execution {
   /** Asks for something at a place; the promise is settled by a record. */
   demand(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const isLate = !this.#isOpen;
-    const mayCleanUp = this.isClosing && place.isShielded;
+    const mayCleanUp = place.isShielded && (this.isClosing || (this.closing === undefined && !this.#hasEnded));
     if (this.ending !== undefined || (this.outcome?.kind === "threw" && !mayCleanUp)) return never;
     if (isLate && this.outcome !== undefined) return never;
     if (this.races.has(place.path)) return never;
@@ -209,8 +210,8 @@ export class Execution {
     }
     const isRefused = this.closing?.allows(place, wanted.kind) === false;
     // A demand that the cancel refuses leaves no record. So it may come late without making the replay differ.
-    const isHarmless = isRefused && this.isClosing;
-    if (isLate && this.#pending.size > 0 && !isHarmless) this.divergence ??= askedLate(placeName(place));
+    if (isLate && this.#pending.size > 0 && !(isRefused && this.isClosing))
+      this.divergence ??= askedLate(placeName(place));
     if (this.closing !== undefined && isRefused) return this.#refuse(place, this.closing);
     // Code that asks late may ask for more before its next rest. All of that counts as asked for at once.
     this.#isOpen = true;
@@ -254,34 +255,31 @@ export class Execution {
   /** Code that takes no refusal would ask for ever. Its run is over. (An earlier release blocked it after a timeout.) */
   #refuse(place: Pick<Demand, "path" | "occurrence">, closing: Closing): Promise<never> {
     const error = closing.refuse();
-    if (error === undefined) {
-      if (this.isClosing) this.#end({ kind: "threw", error: new CancelledError(closing.reason) });
-      else this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
-      return never;
-    }
-    const { promise, reject } = unwatched<never>();
-    reject(error);
-    return promise;
+    if (error !== undefined) return rejected(error);
+    if (this.isClosing) this.#end({ kind: "threw", error: new CancelledError(closing.reason) });
+    else this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
+    return never;
   }
 
-  /**
-   * A race is decided: what is asked for below this prefix is dropped, though a record of it may still come. Once the run
-   * closes, nothing is left there but cleanups, and each of them goes on.
-   */
+  /** A race is decided: what is asked for below this prefix is dropped, but for cleanups. A record of it may still come. */
   release(prefix: string): void {
     if (this.isClosing) return;
     this.races.add({ prefix, position: this.position }, this.#pending);
   }
 
-  /** Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. */
+  /**
+   * Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. If the run closes since its
+   * handler has thrown, the rest of the handler is told nothing.
+   */
   #close(kind: ClosingKind, { value, attempts }: HistoryRecord): void {
     const closing = new Closing(kind, value ?? undefined, this.closing);
     this.closing = closing;
     const refused = this.pending.filter((demand) => !closing.spares(demand));
-    const [sole] = refused;
     // A turn was begun, and was not finished.
-    if (attempts > 1 && sole?.wanted.kind === "step" && refused.length === 1) this.undos.noteBegun(sole);
+    const [sole, another] = refused;
+    if (attempts > 1 && sole?.wanted.kind === "step" && another === undefined) this.undos.noteBegun(sole);
     for (const demand of refused) this.races.drop(demand, this.#pending);
+    if (this.outcome?.kind === "threw" && value === afterThrow) return;
     for (const demand of refused) demand.reject(new CancelledError(closing.reason));
     this.tooMuch.reject(new CancelledError(closing.reason));
   }

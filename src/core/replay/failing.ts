@@ -36,6 +36,11 @@ export interface OpenChild {
   readonly leftAt?: number;
 }
 
+/** The runs among what the handler waits for. */
+export function openChildren(pending: readonly { readonly wanted: Wanted }[]): readonly OpenChild[] {
+  return pending.flatMap(({ wanted }) => (wanted.kind === "child" ? [{ runId: wanted.runId(undefined) }] : []));
+}
+
 interface Asked {
   readonly path: string;
   readonly occurrence: number;

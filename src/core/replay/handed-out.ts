@@ -12,6 +12,8 @@
  * Promise would settle some microtasks later, so old histories might replay in another order.
  */
 
+import { placeName } from "./demand.ts";
+
 /** A promise that the handler has not looked at yet. */
 export class Unseen {
   hasFailed = false;
@@ -77,13 +79,21 @@ export class HandedOut {
     return promise;
   }
 
-  /** The promises that have not succeeded and were not looked at, in the order in which they were given. */
-  get unseen(): readonly Unseen[] {
-    return [...this.#unseen];
+  /**
+   * What its handler was given and has not looked at, in the order in which it was given, but for what succeeded or lost a race. Empty if
+   * more than that is pending: the handler may have been about to await the loser of a `Promise.race`.
+   */
+  unawaited(
+    pending: readonly { readonly path: string; readonly occurrence: number }[],
+    races: { has(path: string): boolean },
+  ): readonly string[] {
+    const unseen = [...this.#unseen].filter(({ place }) => !races.has(place));
+    if (pending.some((demand) => !unseen.some((one) => covers(one, placeName(demand))))) return [];
+    return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
   }
 }
 
 /** Answers true if `path` is the path of `unseen`, or lies within it. */
-export function covers(unseen: Unseen, path: string): boolean {
+function covers(unseen: Unseen, path: string): boolean {
   return path === unseen.place || ["/", "[", "#"].some((sign) => path.startsWith(unseen.place + sign));
 }

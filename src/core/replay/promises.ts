@@ -9,3 +9,10 @@ export function unwatched<Value>() {
   made.promise.catch(() => {});
   return made;
 }
+
+/** A promise that is rejected, and that nobody has to look at. */
+export function rejected(error: Error): Promise<never> {
+  const { promise, reject } = unwatched<never>();
+  reject(error);
+  return promise;
+}

@@ -72,11 +72,10 @@ export class RunTurn {
         return this.#end("blocked", { value: execution.divergence });
       }
       if (this.#claimed.attempted != null && this.#claimed.endsAs != null) return await this.#endRun();
-      if (execution.isOver) {
+      if (execution.isOver || (execution.isAwaitingForeign && execution.isClosing)) {
         for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
         return await this.#endRun();
       }
-      if (execution.isAwaitingForeign && execution.isClosing) return await this.#endRun();
       if (execution.isAwaitingForeign)
         return this.#end("parked", { setback: foreignAwaitTooLong(execution.lastPlace) });
       const excess = this.#excess();
@@ -126,18 +125,19 @@ export class RunTurn {
   }
 
   /**
-   * Ends the run, or first what it owes: it writes down how the run ends and what is to be undone. If a step that can be
-   * undone has no record, only the database knows whether it has begun. Then the run closes first. So it does for a step
-   * that runs at most once, since a retry of the run would ask for it again.
+   * Ends the run, or first writes down how it ends and what is to be undone. If a step that can be undone has no record, only the
+   * database knows whether it has begun. Then the run closes first, as for a step that runs at most once, since a retry would
+   * ask for it again. A cleanup amid which the handler has thrown goes on before.
    */
   async #endRun(end?: Ending): Promise<Plan> {
     const { next, value, failedUndos, failure } = end ?? (await describeEnd(this.#loaded, this.#claimed.endsAs));
-    const { undos, onceSteps, closing, ending } = this.#loaded.execution;
+    const { undos, onceSteps, closing, ending, mustCleanUp } = this.#loaded.execution;
     if (next === "completed" || ending !== undefined)
       return this.#end(next, { value, ...(failedUndos !== undefined && { failedUndos }) });
     const { attempted } = this.#claimed;
-    const mayBeRetried = closing === undefined;
+    const mayBeRetried = closing === undefined || failure !== undefined;
     const endsAs = { next, value, ...(failure !== undefined && { failure }) };
+    if (mustCleanUp && attempted == null) return this.#end("ready", { closing: true, cleansUp: true, endsAs });
     const isUnsure = undos.hasUnrecorded || (mayBeRetried && onceSteps.hasOpen);
     if (isUnsure && attempted == null) return this.#end("ready", { closing: true, endsAs });
     for (const place of attempted ?? []) undos.noteBegun(place);
@@ -167,9 +167,9 @@ export class RunTurn {
 
   /** The error of a run whose history is full. What cleans up has room. */
   #excess(): string | undefined {
-    const { isClosing, ending, pendingCount } = this.#loaded.execution;
+    const { isClosing, ending, pending } = this.#loaded.execution;
     if (isClosing || ending !== undefined) return undefined;
-    return tooLong(this.#claimed, { records: this.#records.length, bytes: this.#bytes, demands: pendingCount });
+    return tooLong(this.#claimed, { records: this.#records.length, bytes: this.#bytes, demands: pending.length });
   }
 
   /** Waits for what the handler awaits of its own. A warning tells of it, since the next replay may find it too slow. */

@@ -202,8 +202,8 @@ async function playOnce(
     await hand(record);
     if (execution.divergence !== undefined) return { execution, records, isRefused: true };
   }
-  while (execution.outcome === undefined && execution.pendingCount > 0) {
-    const demand = execution.pending[Math.floor(random() * execution.pendingCount)];
+  while (execution.outcome === undefined && execution.pending.length > 0) {
+    const demand = execution.pending[Math.floor(random() * execution.pending.length)];
     if (demand === undefined) break;
     await hand(await recordOf(demand, random() < chanceToFail, begin));
     if (execution.divergence !== undefined) throw new Error(`${placeName(demand)}: ${execution.divergence}`);

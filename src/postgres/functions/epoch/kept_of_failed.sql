@@ -5,7 +5,7 @@ language plpgsql stable as $$
 begin
   return array(
     select h.position from layover.record h
-     where h.run_id = run and h.epoch = kept_of_failed.epoch
+     where h.run_id = run and h.epoch = kept_of_failed.epoch and h.kind <> 'closing'
        and (coalesce(h.position < (failure->>'at')::integer, true) or coalesce(results ? h.position::text, false)
          or h.position > (failure->>'at')::integer and not h.is_failure and not failure->'timeouts' @> to_jsonb(h.position))
      order by h.position);

@@ -23,7 +23,7 @@ begin
          is_interrupted = t.is_interrupted and not v_has_carried_out,
          is_closing = t.is_closing or not f ? 'cleansUp' and layover.ends_surely(t, f),
          cancel_requested_at = case when f ? 'cleansUp' and layover.ends_surely(t, f) then v_now else t.cancel_requested_at end,
-         cancel_reason = case when f ? 'cleansUp' and layover.ends_surely(t, f) then 'its history is full' else t.cancel_reason end,
+         cancel_reason = case when f ? 'cleansUp' and layover.ends_surely(t, f) then layover.why_it_cleans_up(f) else t.cancel_reason end,
          ends_as = coalesce(t.ends_as, case when layover.ends_surely(t, f) then layover.end_of(f) end),
          timeout_at = case when f ? 'cleansUp' or not layover.ends_surely(t, f) then t.timeout_at end, -- the first reason to end wins
          handed_position = greatest(t.handed_position, v_seen),

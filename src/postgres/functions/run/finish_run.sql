@@ -27,7 +27,7 @@ begin
          is_interrupted = t.is_interrupted and (f ? 'setback' or v_next = 'blocked') and layover.count_of(f->'records') = 0 and not f ? 'attempt',
          is_closing = f ? 'closing' and not f ? 'cleansUp' or t.is_closing and not f ? 'ending',
          cancel_requested_at = case when f ? 'cleansUp' then v_now else t.cancel_requested_at end,
-         cancel_reason = case when f ? 'cleansUp' then 'its history is full' else t.cancel_reason end,
+         cancel_reason = case when f ? 'cleansUp' then layover.why_it_cleans_up(f) else t.cancel_reason end,
          ends_as = case when not (v_is_over or f ? 'ending') then coalesce(t.ends_as, case when f ? 'closing' then layover.end_of(f) end) end,
          last_position = t.last_position + layover.count_of(f->'records'),
          handed_position = t.last_position + layover.count_of(f->'records'),

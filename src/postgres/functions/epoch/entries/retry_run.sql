@@ -38,7 +38,8 @@ begin
     when s.status <> 'failed' then jsonb_build_object('outcome', 'not_applicable',
       'status', (select layover.run_status(t) from layover.run_state t where t.run_id = v_run))
     when s.ending_position is not null then case when coalesce(s.failed_undos, 0) = 0 then '{"outcome": "compensated"}'::jsonb end
-    when exists (select from layover.record h where h.run_id = v_run and h.epoch = s.epoch and h.kind in ('cancellation', 'closing'))
+    when s.failure is null and exists (select from layover.record h
+        where h.run_id = v_run and h.epoch = s.epoch and h.kind in ('cancellation', 'closing'))
       then '{"outcome": "closing"}'
     when jsonb_array_length(s.failure->'repeats') > 0 then jsonb_build_object('outcome', 'would_repeat', 'places', s.failure->'repeats')
     else layover.find_lost_results(v_run, s.epoch, s.failure, v_results) end;

@@ -1,0 +1,6 @@
+-- Answers for which reason a run closes as after a cancel whose finish says `cleansUp`: only the end of a handler that has thrown tells what
+-- failed it.
+create or replace function layover.why_it_cleans_up(f jsonb) returns text
+language sql immutable as $$
+  select case when f->'endsAs' ? 'failure' then 'its handler has thrown' else 'its history is full' end
+$$;

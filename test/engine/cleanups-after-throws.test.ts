@@ -1,0 +1,144 @@
+/** An error leaves the handler while another part of it cleans up: that cleanup is carried out, and then the run fails by that error. */
+import { workflow } from "layover";
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import type { TestedContext } from "./playing.ts";
+import { World } from "./world.ts";
+
+const database = testDatabase();
+const tried = workflow({ name: "tried", version: 1 });
+const once = { retry: { maxAttempts: 1 } };
+const minute = 60_000;
+
+interface Told {
+  readonly step: TestedContext["step"];
+  readonly world: World;
+  readonly done: string[];
+}
+
+/** Cleans up for a minute, beside a part whose step fails after half of it. */
+const twoParts = async ({ step, world, done }: Told) =>
+  Promise.all([
+    step.cleanup("release", async ({ step }) => {
+      await step.run("unlock", () => done.push("unlock"));
+      await step.sleep("settle", "1 minute");
+      await step.run("tell", () => done.push("tell"));
+      await step.run("close", () => done.push("close"));
+    }),
+    (async () => {
+      await step.sleep("wait", "30s");
+      if (!done.includes("mended")) await step.run("charge", () => Promise.reject(new Error("no")), once);
+      await step.run("ship", () => done.push("ship"));
+    })(),
+    (async () => {
+      try {
+        await step.sleep("long", "1 day");
+      } finally {
+        done.push("told");
+      }
+    })(),
+    world.time,
+  ]);
+
+async function play(handle: (told: Told) => Promise<unknown>, processes = 1) {
+  const done: string[] = [];
+  const world: World = await World.begin(database, {
+    workflows: [tried.handler(async ({ step }) => handle({ step, world, done }))],
+    processes,
+    warmRuns: 0,
+  });
+  return { world, done, run: await world.start(tried) };
+}
+
+describe("an error that leaves the handler amid a cleanup of another part", () => {
+  test("has the cleanup go on to its end, tells nobody else, and fails the run", async () => {
+    const { world, done, run } = await play(twoParts);
+    await world.pass("40s");
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelling" });
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { name: "StepError" } });
+    expect(done).toEqual(["unlock", "tell", "close"]);
+    expect(world.time).toBeGreaterThanOrEqual(minute);
+    expect(world.time).toBeLessThan(2 * minute);
+  });
+
+  test.each([
+    ["alone", 0],
+    ["beside others", 1],
+  ])("has a cleanup go on whose step is at work, and recorded meanwhile, %s", async (_, others) => {
+    const { world, done, run } = await play(
+      async ({ step, world, done }) =>
+        Promise.all([
+          step.cleanup("release", async ({ step }) => {
+            await step.run("unlock", () => world.foreign("20s"));
+            await step.run("tell", () => done.push("tell"));
+          }),
+          step.run("charge", () => Promise.reject(new Error("no")), once),
+          ...Array.from({ length: others }, () => step.run("slow", () => world.foreign("40s"))),
+        ]),
+      2,
+    );
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { name: "StepError" } });
+    expect(done).toEqual(["tell"]);
+  });
+
+  test("undoes what the run did after that cleanup", async () => {
+    const { world, done, run } = await play(async ({ step, world, done }) => {
+      await step.run("book", () => 1, { compensate: () => done.push("undone") });
+      await twoParts({ step, world, done });
+    });
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { name: "StepError" } });
+    expect(done).toEqual(["unlock", "tell", "close", "undone"]);
+  });
+
+  test("gives the cleanup an hour", async () => {
+    const { world, run } = await play(async ({ step }) =>
+      Promise.all([
+        step.cleanup("release", async ({ step }) => step.sleep("settle", "1 day")),
+        step.run("charge", () => Promise.reject(new Error("no")), once),
+      ]),
+    );
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { name: "StepError" } });
+    expect(world.time).toBeGreaterThanOrEqual(60 * minute);
+    expect(world.time).toBeLessThan(62 * minute);
+  });
+
+  test("lets the run be retried: the cleanup is not repeated, and the step that failed is tried again", async () => {
+    const { world, done, run } = await play(twoParts);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    done.push("mended");
+    expect(await world.ask((client) => client.retry(run.runId, { by: "ada" }))).toMatchObject({
+      outcome: "retried",
+      dropped: 2,
+    });
+    await world.pass("2 days");
+    expect(await world.get(run.runId)).toMatchObject({ status: "completed", epoch: 1 });
+    expect(done).toEqual(["unlock", "tell", "close", "mended", "ship", "told"]);
+  });
+
+  test("lets the run be retried where the error is the handler's own", async () => {
+    const { world, done, run } = await play(async ({ step, done }) =>
+      Promise.all([
+        step.cleanup("release", async ({ step }) => {
+          await step.sleep("settle", "1 minute");
+          await step.run("tell", () => done.push("tell"));
+        }),
+        step.sleep("wait", "30s").then(() => {
+          if (!done.includes("mended")) throw new Error("mine");
+        }),
+      ]),
+    );
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { message: "mine" } });
+    done.push("mended");
+    expect(await world.ask((client) => client.retry(run.runId, { by: "ada" }))).toMatchObject({ outcome: "retried" });
+    expect(await world.run(run)).toMatchObject({ status: "completed", epoch: 1 });
+    expect(done).toEqual(["tell", "mended"]);
+  });
+
+  test("comes before a cancel: the first reason to end wins", async () => {
+    const { world, done, run } = await play(twoParts);
+    await world.pass("40s");
+    await expect(world.ask((client) => client.cancel(run.runId))).rejects.toMatchObject({ code: "not_applicable" });
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { name: "StepError" } });
+    expect(done).toEqual(["unlock", "tell", "close"]);
+  });
+});
