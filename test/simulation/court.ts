@@ -101,13 +101,14 @@ export class Court {
     };
   }
 
-  /** The cleanups that the handler of a cancelled run had entered and not left. */
+  /** The cleanups that the handler of a run that has closed had entered and not left. */
   async #openCleanups(runId: string, { program }: PlannedRun): Promise<readonly string[]> {
     const { pool, operators, contractOf, rowsOf, textOf } = this.#options;
     // A run that awaits something else is over after a second of that.
     const isStill = partsOf(program).every(({ kind }) => kind !== "foreign");
-    const isReplayed = operators.of(runId).isCancelled && isStill && rowsOf(runId)?.status === "cancelled";
-    if (!isReplayed) return [];
+    const { isCancelled } = operators.of(runId);
+    const hasClosed = rowsOf(runId)?.status === (isCancelled ? "cancelled" : "failed") && rowsOf(runId)?.closings === 1;
+    if (!isStill || !hasClosed) return [];
     return await openCleanups(pool, { runId, contract: contractOf(runId), program, textOf });
   }
 }

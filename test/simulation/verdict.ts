@@ -89,7 +89,9 @@ export function judge({
       return [...wrongs, `it ${isEnded ? "was" : "was not"} cancelled or terminated, and is ${status}`];
     if (status === "cancelled" && !isEnded) return wrongs;
     if (isTerminated) return wrongs;
-    if (isCancelled) return [...wrongs, ...wrongCancel(rows, value, openCleanups)];
+    // After a second record of its end the hour of its cleanups was over.
+    if (rows.closings === 1) for (const at of openCleanups) wrongs.push(`it ended within the cleanup at "${at}"`);
+    if (isCancelled) return [...wrongs, ...wrongCancel(rows, value)];
     if (thrownOf(value).code === "run_timeout")
       return timeoutMs === undefined ? [...wrongs, "it has no timeout, and timed out"] : wrongs;
     if (isRepaired) return wrongs;
@@ -114,16 +116,10 @@ export function judge({
   return wrongs;
 }
 
-function* wrongCancel(
-  { closings, lastPosition }: RunRows,
-  value: unknown,
-  openCleanups: readonly string[],
-): Generator<string> {
+function* wrongCancel({ closings, lastPosition }: RunRows, value: unknown): Generator<string> {
   const { name } = thrownOf(value);
   if (name !== "CancelledError") yield `it was cancelled, and ended with a ${name}`;
   if (closings === 0 && lastPosition > 0) yield "it was cancelled, and its handler was not told";
-  if (closings !== 1) return; // its handler never began, or the hour of its cleanups was over
-  for (const at of openCleanups) yield `it was cancelled, and ended within the cleanup at "${at}"`;
 }
 
 function inspect(value: unknown): string {
