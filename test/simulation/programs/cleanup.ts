@@ -3,14 +3,16 @@
  * which fail and are tried again, sleeps, and scopes. Several may go on side by side.
  */
 import fc from "fast-check";
+import { allOf } from "./all.ts";
 import { caught, tryCatch } from "./caught.ts";
 import type { ProgramStep } from "./contract.ts";
 import { drawn } from "./drawn.ts";
+import { failing } from "./fail.ts";
 import { cleaned, tryFinally } from "./finally.ts";
 import { type Program, partAt, type Verb } from "./part.ts";
 import { plainly } from "./plain.ts";
 import { scope } from "./scope.ts";
-import { sequence } from "./sequence.ts";
+import { sequence, sequenceOf } from "./sequence.ts";
 import { sleep } from "./sleep.ts";
 import { stepWithoutUndo } from "./step.ts";
 import { lambda } from "./words.ts";
@@ -77,8 +79,18 @@ function cleanups(steps: fc.Arbitrary<Program>): Verb["arbitrary"] {
   return (inner) => fc.tuple(inner, clean).map(([body, clean]) => cleaned(body, clean));
 }
 
+/** The handler throws, perhaps amid such a cleanup. */
+const besideThrow: Verb["arbitrary"] = (inner) =>
+  fc.tuple(inner, sleep.arbitrary(nothing)).map(([part, nap]) => allOf([part, sequenceOf([nap, failing("Error")])]));
+const anyCleanups = cleanups(stepWithoutUndo.arbitrary(nothing));
+
 export const cleanup: Verb = {
   weight: 3,
-  arbitrary: cleanups(stepWithoutUndo.arbitrary(nothing)),
+  arbitrary: (inner) =>
+    fc.oneof(
+      { withCrossShrink: true },
+      { weight: 3, arbitrary: anyCleanups(inner) },
+      { weight: 1, arbitrary: besideThrow(anyCleanups(inner)) },
+    ),
   orderly: cleanups(stepWithoutUndo.arbitrary(nothing).map(caught)),
 };
