@@ -66,7 +66,6 @@ function newRun({ now }: World, namespace: string, call: StartCall, isHeld: bool
     pausedAt: isHeld ? now : undefined,
     isHeld,
     operations: new Map(),
-    startsAt: readyAt > now ? readyAt : undefined,
     cancel: undefined,
     isClosing: false,
     endsAs: undefined,

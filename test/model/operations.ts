@@ -1,7 +1,7 @@
 /** The model of pause, resume, cancel and terminate, of one run and of many, and of delete. A call that comes again gets the first answer and changes nothing. */
 import type { OperationCall, OperationVerb, SingleVerb } from "../../src/postgres/wire-operations.ts";
 import { type Called, isDeleted } from "./mail.ts";
-import { findRun, isAtWork, isLive, isOver, isReady } from "./rules.ts";
+import { findRun, isAtWork, isLive, isOver } from "./rules.ts";
 import type { Answer, Run } from "./run.ts";
 import type { World } from "./world.ts";
 
@@ -109,7 +109,6 @@ function resume(run: Run, now: number): Answer {
   if (isOver(run) || run.pausedAt === undefined) return { outcome: "not_applicable", runId: run.id };
   if (run.timeoutAt !== undefined) run.timeoutAt += now - run.pausedAt;
   run.pausedAt = undefined;
-  if (isReady(run, now)) run.startsAt = undefined;
   for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.max(lease.until, now);
   const resumed = { outcome: "resumed", runId: run.id };
   if (run.isBlocked) return { ...resumed, turn: run.turn, branches: null };
@@ -128,7 +127,7 @@ function cancel(run: Run, now: number, { reason }: OperationCall): Answer {
   const { id: runId } = run;
   if (isOver(run) || isEnding(run)) return { outcome: "not_applicable", runId };
   if (run.cancel !== undefined) return { outcome: "cancelling", runId };
-  if (run.turn === 1 && run.lease === undefined && run.startsAt !== undefined) {
+  if (run.turn === 1 && run.lease === undefined && !run.isInterrupted && run.history.length === 0) {
     end(run, now, `the run was cancelled: ${reason}`);
     return { outcome: "cancelled", runId };
   }

@@ -187,7 +187,6 @@ export function groupSizeOf({ losses, lease }: Run | Row): number | null {
 /** Counts a loss: it is claimed again, and its last lease was not finished. */
 export function lose(of: Run | Row, { token }: Lease): void {
   of.losses = { ...of.losses, count: of.losses.count + 1, token };
-  if ("startsAt" in of) of.startsAt = undefined;
 }
 
 /** Notes that a turn did not get on: the run's, or one of its branch. Answers when it is tried again; undefined: it was tried often enough. */

@@ -137,8 +137,6 @@ export interface Run {
   isHeld: boolean;
   /** What each call of a person was told, by the call's id. */
   readonly operations: Map<string, Answer>;
-  /** When its start was put off to, as long as nobody can have claimed it. */
-  startsAt: number | undefined;
   /** Whether its cancel was asked for, and the reason. */
   cancel: { readonly reason: string | undefined } | undefined;
   /** Whether its handler has ended, so that nothing new begins until the last lease is over. */

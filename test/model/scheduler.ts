@@ -253,7 +253,6 @@ export function giveBack(world: World, namespace: string, turn: ReturnTurn): Ans
   of.lease = undefined;
   if (row === undefined) {
     run.status = "parked";
-    run.startsAt = undefined;
     run.isInterrupted = true;
     run.readyAt = earliest(run.readyAt, world.now);
   }

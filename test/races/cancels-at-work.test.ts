@@ -2,11 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import {
+  aBegunRun,
   aDemand,
   aFanOut,
   aParkedRun,
   aRecord,
-  aRun,
   aRunAtWork,
   at,
   aWaitFor,
@@ -194,7 +194,7 @@ describeSomePostgres(
       const first = (run: Run) => (session: Session) => run.claim(session, { token: "first" });
 
       test("that waits for it: the claim writes it", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const [told, claimed] = await stage.collide({ first: cancelBy(run), second: first(run) });
         expect([told, claimed]).toMatchObject([free(run, 1), { ...written, position: 1 }]);
         expect(await first(run)(stage.onlooker)).toMatchObject({ ...written, position: 1 }); // the same claim again
@@ -202,7 +202,7 @@ describeSomePostgres(
       });
 
       test("that it waited for: the turn is at work, and nobody else is to claim it", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const [claimed, told] = await stage.collide({ first: first(run), second: cancelBy(run) });
         expect([claimed, told]).toMatchObject([{ outcome: "claimed", position: 0 }, busy(run)]);
         expect(told).toEqual(busy(run));
@@ -211,7 +211,7 @@ describeSomePostgres(
       });
 
       test("among others, that waits for it: the others just begin", async () => {
-        const runs = [await aRun(stage), await aRun(stage)] as const;
+        const runs = [await aBegunRun(stage), await aBegunRun(stage)] as const;
         const [, answers] = await stage.collide({
           first: cancelBy(runs[1]),
           second: callOf("claim_turns", ...runs.map((run) => run.toClaim({ token: "first" }))),

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import {
+  aBegunRun,
   aParkedRun,
   aRun,
   aRunAtWork,
@@ -73,14 +74,14 @@ describeSomePostgres(
       });
 
       test("without a reason is written without one", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         await stage.onlooker.call("cancel_run", { runId: run.id });
         await run.claim(stage.onlooker, { token: "first" });
         expect(await closings(run)).toMatchObject([{ position: 1, value: null }]);
       });
 
       test("is not written before the record that the run has already, though the clock was set back", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         await stage.clock.set(noon - minute);
         await cancel(run, { armed: [noon] });
         expect(await run.claim(stage.onlooker, { token: "first" })).toMatchObject({ position: 1, lastRecordAt: noon });
@@ -94,7 +95,7 @@ describeSomePostgres(
       });
 
       test("whose timeout has passed comes ahead of the timeout that is not written yet", async () => {
-        const run = await aRun(stage, { timeoutMs: second });
+        const run = await aBegunRun(stage, { timeoutMs: second });
         await stage.clock.set(noon + 2 * second);
         expect(await cancel(run)).toEqual({ ...cancelling(run), turn: 1 });
         await run.claim(stage.onlooker, { token: "first" });
@@ -102,7 +103,7 @@ describeSomePostgres(
       });
 
       test("that cleans up after its timeout is refused", async () => {
-        const run = await aRun(stage, { timeoutMs: second });
+        const run = await aBegunRun(stage, { timeoutMs: second });
         await stage.clock.set(noon + 2 * second);
         await run.claim(stage.onlooker, { token: "first" });
         expect(await cancel(run)).toEqual({ outcome: "not_applicable", runId: run.id, status: "cancelling" });
@@ -111,7 +112,7 @@ describeSomePostgres(
       });
 
       test("that is not there, or is another namespace's, is unknown", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         expect(await cancel(run, { runId: randomUUID() })).toEqual({ outcome: "unknown" });
         expect(await cancel(run, { namespace: "other" })).toEqual({ outcome: "unknown" });
         expect(await run.claim(stage.onlooker, { token: "first" })).toMatchObject({ outcome: "claimed", position: 0 });
@@ -133,7 +134,7 @@ describeSomePostgres(
       });
 
       test("with a key that was revoked is refused, and with another one it is not", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const [key, other] = [randomUUID(), randomUUID()];
         for (const keyId of [key, other])
           await stage.onlooker.call("create_key", { keyId, name: keyId, scopes: ["operate"] });
@@ -146,7 +147,7 @@ describeSomePostgres(
       });
 
       test("is refused in a transaction that does not see what others commit meanwhile", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const session = await stage.session("strict");
         await session.begin("repeatable read");
         await expect(cancelBy(run)(session)).rejects.toMatchObject({ code: "LO001" });
@@ -155,7 +156,7 @@ describeSomePostgres(
 
     describe("that comes again", () => {
       test("as the same call is told the same, and does nothing, not even once the run is over", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const callId = randomUUID();
         await cancel(run, { callId });
         const before = await rows();
@@ -168,7 +169,7 @@ describeSomePostgres(
       });
 
       test("as the same call, that waits for the first one's lock, is told the same", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const call = (session: Session) => run.operate(session, "cancel", { callId: tokenOf("call") });
         const [told, again] = await stage.collide({ first: call, second: call });
         expect([told, again]).toEqual([{ ...cancelling(run), turn: 1 }, cancelling(run)]);
@@ -176,7 +177,7 @@ describeSomePostgres(
       });
 
       test("as another call is told the same, is kept, and the first reason wins", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const ask = (reason: string) => (session: Session) => run.operate(session, "cancel", { reason });
         const [, second] = await stage.collide({ first: ask("a first"), second: ask("b second") });
         expect(second).toEqual(cancelling(run));
@@ -191,7 +192,7 @@ describeSomePostgres(
       });
 
       test("does not give the cleanups more time, and is not told to those at work", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         await cancel(run);
         await run.claim(stage.onlooker, { token: "first" });
         await stage.clock.advance(second);
@@ -202,7 +203,7 @@ describeSomePostgres(
       });
 
       test("is refused once the run has a thousand operations, but the first cancel never is", async () => {
-        const [run, other] = [await aRun(stage), await aRun(stage)];
+        const [run, other] = [await aBegunRun(stage), await aBegunRun(stage)];
         await cancel(other);
         await stage.onlooker.query(
           `insert into layover.operation (run_id, call_id, verb, asked_at, verdict)
@@ -224,7 +225,7 @@ describeSomePostgres(
       const refused = (run: Run) => ({ outcome: "not_applicable", runId: run.id, status: "cancelling" });
 
       test("that came before: the run is not paused any more", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const [, told] = await stage.collide({ first: pauseBy(run), second: cancelBy(run) });
         expect(told).toEqual({ ...cancelling(run), turn: 1 });
         expect(await run.state()).toMatchObject({ isReady: true, dueAt: soon });
@@ -233,7 +234,7 @@ describeSomePostgres(
       });
 
       test("that comes after, before and after the cancel is written: the pause is refused", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const [, told] = await stage.collide({ first: cancelBy(run), second: pauseBy(run) });
         expect(told).toEqual(refused(run));
         expect(await run.claim(stage.onlooker, { token: "first" })).toMatchObject({ outcome: "claimed", position: 1 });
@@ -252,7 +253,7 @@ describeSomePostgres(
       });
 
       test("that the only deployment has refused: that one may try it again", async () => {
-        const run = await aRun(stage);
+        const run = await aBegunRun(stage);
         const deployed = { ...terms, deployment: "green" };
         await stage.onlooker.query(
           `update layover.run_state set refused_by = '{"green": {"at": 1, "why": "no"}}' where run_id = $1`,

@@ -78,6 +78,22 @@ describeSomePostgres(
       for (const run of [one.c, other.a, other.b]) expect(await asked(run)).toMatchObject({ at: null });
     });
 
+    test("by the cancel of its parent is asked to end at once, though nobody carries the code of that one", async () => {
+      const [one, other] = [await aFamily(), await aFamily()];
+      const others = [one.a.id, one.b.id].sort().map((runId) => ({ runId, turn: 1 }));
+      expect(await one.parent.operate(stage.onlooker, "cancel")).toMatchObject({ outcome: "cancelling", others });
+      for (const run of [one.a, one.b]) expect(await asked(run)).toMatchObject({ at: noon });
+      for (const run of [one.c, other.a, other.b]) expect(await asked(run)).toMatchObject({ at: null });
+      const before = await rows(one.parent);
+      expect(before).toMatchObject([{ path: "a", ...left }, { path: "b", ...left }, { path: "c" }]);
+      await stage.clock.advance(minute);
+      expect(await one.parent.operate(stage.onlooker, "cancel")).toEqual({
+        outcome: "cancelling",
+        runId: one.parent.id,
+      });
+      expect(await rows(one.parent)).toEqual(before);
+    });
+
     test("by the closing of its parent is waited for for a day", async () => {
       const { parent } = await aFamily();
       await finish(parent, { closing: true, records: [aRecord("step", "x")] });

@@ -1,4 +1,4 @@
-/** A run starts one more while somebody ends it, or has it begin anew: the new one is asked to end like the others. */
+/** A run starts one more while somebody cancels or ends it, or has it begin anew: the new one is asked to end like the others. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
@@ -19,15 +19,19 @@ describeSomePostgres(
     const isFree = isFreeOn(stage);
     const stateOf = (id: string) => `from layover.run_state where run_id = '${id}'`;
 
-    const one = (verb: "terminate" | "restart") => (session: Session) =>
+    const one = (verb: "cancel" | "terminate" | "restart") => (session: Session) =>
       session.call(`${verb}_run`, { runId: parentId, callId: randomUUID(), armed: [soon] });
-    const many = (verb: "terminate" | "restart", more: object) => (session: Session) => {
+    const many = (verb: "cancel" | "terminate" | "restart", more: object) => (session: Session) => {
       const callId = "ffffffff-ffff-7000-8000-000000000001";
       return session.call("operate_runs", { verb, filter: { tags, ...more }, callId, armed: [soon] });
     };
     const terminations = [
       ["a termination", one("terminate"), { outcome: "terminated" }],
       ["a termination of many", many("terminate", {}), { outcomes: { terminated: 1 } }],
+    ] as const;
+    const cancels = [
+      ["a cancel", one("cancel"), { outcome: "cancelling" }],
+      ["a cancel of many", many("cancel", {}), { outcomes: { cancelling: 1 } }],
     ] as const;
     const restarts = [
       ["a restart", one("restart"), { outcome: "restarted" }],
@@ -83,6 +87,33 @@ describeSomePostgres(
       expect(await made(parent)).toEqual([]);
     });
 
+    test.each(cancels)(
+      "%s that waits for the finish asks it to end, and the parent waits for that",
+      async (_, act, told) => {
+        const parent = await aParent();
+        const [, answer] = await stage.collide<unknown, object>({
+          first: start(parent, late, "late", "first"),
+          second: act,
+        });
+        expect(answer).toMatchObject(told);
+        expect(ready(answer)).toEqual([{ runId: late, turn: 1 }]);
+        expect(await asked()).toMatchObject([isAsked(late), { id: parentId }]);
+        expect(await waits(parent)).toMatchObject([
+          { child_run_id: late, child_bond: "cancelled", child_status: null },
+        ]);
+      },
+    );
+
+    test.each(cancels)("is not started where the finish waits for %s", async (_, act, told) => {
+      const parent = await aParent();
+      const [answer, finished] = await stage.collide<object, unknown>({
+        first: act,
+        second: start(parent, late, "late", "first"),
+      });
+      expect([answer, finished]).toMatchObject([told, { outcome: "finished" }]);
+      expect(await made(parent)).toEqual([]);
+    });
+
     test("goes on where a restart that waits for the finish is refused, since nobody has paused its parent", async () => {
       const parent = await aParent();
       const [, answer] = await stage.collide({
@@ -95,9 +126,10 @@ describeSomePostgres(
     });
 
     describe("while that waits for the lock of another one is asked to end as that one is:", () => {
-      test.each([...terminations, ...restarts])(
+      test.each([...cancels, ...terminations, ...restarts])(
         "%s gives back its locks, and takes all of them by id",
         async (name, act, told) => {
+          const isCancel = cancels.some(([cancel]) => cancel === name);
           const isRestart = restarts.some(([restart]) => restart === name);
           const parent = await aParent();
           await start(parent, early, "early", "first")(stage.onlooker);
@@ -119,7 +151,8 @@ describeSomePostgres(
           const answer = await answered;
           expect(answer).toMatchObject(told);
           expect(ready(answer)).toEqual([late, early].map((runId) => ({ runId, turn: 1 })));
-          expect([await waits(parent), await asked()]).toEqual([[], [isAsked(late), isAsked(early)]]);
+          expect(await waits(parent)).toHaveLength(isCancel ? 2 : 0);
+          expect(await asked()).toMatchObject([isAsked(late), isAsked(early), ...(isCancel ? [{ id: parentId }] : [])]);
         },
       );
     });

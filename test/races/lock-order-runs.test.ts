@@ -102,6 +102,15 @@ describeSomePostgres(
           const parent = await aParent();
           return (session: Session) => session.call("terminate_run", { runId: parent.id });
         },
+        "the cancel of a run that waits for another one": async () => {
+          const parent = await aParent();
+          return (session: Session) => session.call("cancel_run", { runId: parent.id, armed: [soon] });
+        },
+        "a cancel of many, with the runs that they wait for": async () => {
+          await aParent();
+          const filter = { workflow: "flow", createdBefore: soon + minute };
+          return (session: Session) => session.call("operate_runs", { verb: "cancel", filter, armed: [soon] });
+        },
         "the restart of a run that waits for another one": async () => {
           const parent = await aParent();
           await parent.finish(stage.onlooker, { token: "second" });

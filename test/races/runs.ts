@@ -205,6 +205,14 @@ export async function aParkedRun(
   return run;
 }
 
+/** A run that was claimed once. That lease was given back, so nobody is at work. */
+export async function aBegunRun(stage: Stage, options: StartOptions = {}): Promise<Run> {
+  const run = await aRun(stage, options);
+  await run.claim(stage.onlooker, { token: "begun" });
+  await stage.onlooker.call("return_leases", { turns: [{ runId: run.id, token: tokenOf("begun") }] });
+  return run;
+}
+
 /** Branches that are demanded together, each claimed with its path as the token. */
 export async function aFanOut(stage: Stage, paths: readonly string[], options: StartOptions = {}): Promise<Run> {
   const run = await aParkedRun(stage, branches(paths), options);

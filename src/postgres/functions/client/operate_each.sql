@@ -11,10 +11,8 @@ begin
   for v_try in 1 .. 2 loop
     begin
       v_answers := '{}';
-      if verb in ('terminate', 'restart') then
+      if verb in ('cancel', 'terminate', 'restart') or p ? 'cancels' then
         perform layover.lock_steady_families(runs);
-      elsif verb = 'cancel' or p ? 'cancels' then
-        perform layover.lock_families(runs, false);
       end if;
       foreach v_run in array runs loop
         if v_try = 1 then

@@ -1,5 +1,7 @@
 -- parked or running -> closing: the run begins nothing new, its handler is told and cleans up, and then it is `cancelled`. Leases that stand
--- end first: what is at work is told by its next renewal. A run whose delayed start nobody has claimed yet is `cancelled` at once.
+-- end first: what is at work is told by its next renewal. A run that nobody has claimed yet is `cancelled` at once.
+--
+-- The runs that this one waits for are asked to end as well (leave_children): at once, since nobody may carry the code of this one.
 --
 -- The next claim writes the cancel into the history (reclaim_run). So the run is made ready and due. It is no longer paused or blocked, and
 -- every deployment may try it again. The first reason wins: a second cancel changes nothing.
@@ -23,12 +25,12 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  perform layover.lock_families(array[v_run], false);
+  perform layover.lock_steady_families(array[v_run]);
   select t.turn, t.ended_at, t.cancel_requested_at is not null as is_cancelled, t.leased_until,
       case when t.cancel_requested_at is null then t.cancelled_position is not null or t.ending_position is not null or t.is_closing
         else coalesce(t.ends_as, (select h.value::jsonb from layover.record h where h.run_id = v_run and h.epoch = t.epoch
           and h.position = t.ending_position))->>'next' = 'failed' end as is_ending, -- its history is full, and nobody has cancelled it
-      t.turn = 1 and t.token is null and t.ready_at > 'epoch' as is_untouched
+      t.turn = 1 and t.token is null and not t.is_interrupted and t.last_position = 0 as is_untouched
     into s from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');
@@ -48,7 +50,7 @@ begin
          set cancel_requested_at = v_now, cancel_reason = p->>'reason', paused_at = null, blocked = null, refused_by = null,
              ready_at = 'epoch', due_at = least(t.due_at, layover.pick_due(p->'armed', v_now))
        where t.run_id = v_run;
-      perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
+      v_others := layover.leave_children(v_run, null, p->'armed', is_all => true);
       v_turn := case when coalesce(s.leased_until <= v_now, true) and not exists (
         select from layover.pending b where b.run_id = v_run and b.leased_until > v_now and not b.is_shielded) then s.turn end;
     end if;
