@@ -37,7 +37,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "engine/cleanups-after-throws races/undos-closing-deferred races/full-histories races/undos-ending-children races/closing-children-late races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
-    /^(start_children|describe_refused|tell_parent|leave_children|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
+    /^(start_children|describe_refused|tell_parent|leave_children|why_left|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
     "races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],

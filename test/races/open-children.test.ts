@@ -60,6 +60,7 @@ describeSomePostgres(
       await stage.onlooker.call("restart_run", { runId, callId: randomUUID(), armed: [soon] });
     const isOpen = { outcome: "child_open", path: "it", occurrence: 1 };
     const forked = { outcome: "forked" };
+    const left = (at: string) => `cancel_reason = 'its parent waits for it no more', cancel_requested_at = ${at}`;
     const ended = (at: string) =>
       `status = 'completed', result = '0null', ready_at = null, due_at = null, ended_at = ${at}`;
     test.each([
@@ -67,16 +68,34 @@ describeSomePostgres(
       ["ended after its parent", ended("layover.now() + interval '1 second'"), isOpen],
       ["ended with its parent", ended("layover.now()"), isOpen],
       ["ended before, and was not waited for any more", ended("layover.now() - interval '1 second'"), forked],
-      ["lost a race before", "cancel_requested_at = layover.now() - interval '6 seconds'", forked],
-      ["lost a race to what comes next", "cancel_requested_at = layover.now() - interval '5 seconds'", forked],
-      ["lost a race later", "cancel_requested_at = layover.now() - interval '4 seconds'", isOpen],
-      ["was left by its parent's end", "cancel_requested_at = layover.now()", isOpen],
+      ["lost a race before", left("layover.now() - interval '6 seconds'"), forked],
+      ["lost a race to what comes next", left("layover.now() - interval '5 seconds'"), forked],
+      ["lost a race later", left("layover.now() - interval '4 seconds'"), isOpen],
+      ["was left by its parent's end", left("layover.now()"), isOpen],
+      [
+        "timed out before",
+        "cancel_reason = 'timeout', cancel_requested_at = layover.now() - interval '6 seconds'",
+        isOpen,
+      ],
+      ["was cancelled before, for no reason", "cancel_requested_at = layover.now() - interval '6 seconds'", isOpen],
     ])("keep a cut away behind their start, and not before it: one that %s", async (_, assignments, outcome) => {
       const [run, child] = [await aRun(stage), aChild("it")];
       await live(run, { children: [child] });
       await stage.look(`update layover.run_state set ${assignments} where run_id = $1`, [child.runId]);
       expect(await fork(run, "c")).toMatchObject(outcome);
       expect(await fork(run, "go")).toMatchObject(forked);
+    });
+
+    test.each([
+      ["at its parent's cancel", "7 seconds", isOpen],
+      ["before its parent's cancel", "8 seconds", forked],
+    ])("keep a cut away where they were left %s, which is written later", async (_, before, outcome) => {
+      const [run, child] = [await aRun(stage), aChild("it")];
+      await live(run, { children: [child] });
+      const ask = "update layover.run_state set cancel_requested_at = layover.now() - $2::interval, cancel_reason = $3";
+      await stage.look(`${ask} where run_id = $1`, [run.id, "7 seconds", "mine"]);
+      await stage.look(`${ask} where run_id = $1`, [child.runId, before, "its parent waits for it no more"]);
+      expect(await fork(run, "c")).toMatchObject(outcome);
     });
 
     test("keep a cut away from before their ends that are recorded, and from none behind them", async () => {
@@ -94,9 +113,7 @@ describeSomePostgres(
       const [run, child] = [await aRun(stage), aChild("it")];
       const records = [aRecord("step", "c", { at: noon + 20 * second })];
       await live(run, { children: [child], records });
-      await stage.look("update layover.run_state set cancel_requested_at = layover.now() where run_id = $1", [
-        child.runId,
-      ]);
+      await stage.look(`update layover.run_state set ${left("layover.now()")} where run_id = $1`, [child.runId]);
       expect(await fork(run, "c")).toMatchObject(isOpen);
     });
 

@@ -21,7 +21,7 @@ begin
     returning b.child_run_id as run_id
   ), asked as (
     update layover.run_state t
-       set cancel_requested_at = v_now, cancel_reason = 'its parent waits for it no more', paused_at = null, blocked = null,
+       set cancel_requested_at = v_now, cancel_reason = layover.why_left(), paused_at = null, blocked = null,
            refused_by = null, ready_at = 'epoch', due_at = least(t.due_at, layover.pick_due(armed, v_now))
       from left_alone c
      where t.run_id = c.run_id and t.ended_at is null and t.cancel_requested_at is null and t.cancelled_position is null
