@@ -103,12 +103,27 @@ export interface Diagnosis {
   }[];
   /** Runs that ended within the last week, and of which an undo failed for good. Undefined: the schema is older. */
   readonly halfUndone?: readonly HalfUndone[];
+  /** Runs that close, and wait for runs that they have cancelled, for minutes already. Undefined: the schema is older. */
+  readonly closing?: readonly ClosingRuns[];
   /** The versions of the newest runs that are not over. Undefined: the schema is older. */
   readonly waiting?: readonly WaitingVersion[];
   /** Runs that were started with another contract than those that are deployed. Undefined: the schema is older. */
   readonly otherContracts?: readonly OtherContract[];
   /** Schedules that do not fire, or not as some code says. Undefined: the schema is older. */
   readonly schedules?: readonly WireSchedule[];
+}
+
+/** Runs of one workflow and version that wait for runs that they have cancelled. */
+export interface ClosingRuns {
+  readonly workflow: string;
+  readonly version: number;
+  readonly runs: number;
+  /** When the first one began to wait, epoch milliseconds. */
+  readonly since: number;
+  /** Id of the one that has waited the longest. */
+  readonly example: string;
+  /** Id of a run for which that one waits. */
+  readonly waitsFor: string;
 }
 
 /** Runs of one workflow and version that are not over. */

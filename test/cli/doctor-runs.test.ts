@@ -39,6 +39,22 @@ describe("layover doctor, of the runs", () => {
     expect(alone["clock"]).toMatch(/^warning: The database's clock is .* behind this machine's\. → /);
   });
 
+  test("warns of runs that wait for runs that they have cancelled", async () => {
+    const [parent, child] = [await start("saga", 1), await start("ship", 1)];
+    await set(parent, "is_closing = true, due_at = null");
+    await set(child, "due_at = null");
+    await database.query(
+      `insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, until, child_run_id, child_bond, is_released)
+         values ('${parent}', 'ship', 1, 'child', 0, 1, layover.now() + interval '22 hours', '${child}', 'cancelled', true)`,
+    );
+    const { runs } = await report({ DATABASE_URL: database.url });
+    expect(runs).toMatch(
+      /warning: 1 run of saga@1 waits before the end for runs that it cancelled, since .* \(2 h.*\)\. After a day it will wait no more\. → Deploy the code/,
+    );
+    expect(runs).toContain(`layover terminate ${child}. See layover show ${parent}`);
+    await database.query(`delete from layover.pending where run_id = '${parent}'`);
+  });
+
   test("lists the deployments that are alive, with what they carry", async () => {
     await database.query(
       `insert into layover.deployment (namespace, name, id, versions, deployed_at, seen_at)

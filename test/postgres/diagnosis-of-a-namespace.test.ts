@@ -54,6 +54,49 @@ describeEachPostgres(
       });
     });
 
+    describe("of runs that wait for runs that they have cancelled", () => {
+      const waits = async (run: Run, child: string, minutesAgo: number, more = "", row = "null") => {
+        await set(run, `is_closing = true${more}`);
+        await stage.look(
+          `insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, until, child_run_id, child_bond, child_status, is_released)
+             values ($1, $4, 1, 'child', 0, 1, layover.now() + interval '1 day' - $3 * interval '1 minute', $2, 'cancelled', ${row}, true)`,
+          [run.id, child, minutesAgo, child],
+        );
+      };
+      const childOf = (number: number) => `00000000-0000-7000-8000-00000000000${number}`;
+
+      test("names how many, by workflow and version, since when, and for whom the first one waits", async () => {
+        const [one, two, other] = [await aRunOf("mail"), await aRunOf("mail"), await aRunOf("film", 2)];
+        await waits(one, childOf(1), 5);
+        await waits(two, childOf(2), 4);
+        await waits(two, childOf(3), 20);
+        await waits(other, childOf(4), 3);
+        expect((await diagnose()).closing).toEqual([
+          {
+            ...{ workflow: "mail", version: 1, runs: 2, since: noon - 20 * minute },
+            ...{ example: two.id, waitsFor: childOf(3) },
+          },
+          {
+            ...{ workflow: "film", version: 2, runs: 1, since: noon - 3 * minute },
+            ...{ example: other.id, waitsFor: childOf(4) },
+          },
+        ]);
+      });
+
+      test("says nothing about new waits, those that are over, and runs that wait for an end or lost it", async () => {
+        const runs = await Promise.all(Array.from({ length: 5 }, () => aRun(stage)));
+        const [young, old, ended, open, elsewhere] = runs;
+        if (!young || !old || !ended || !open || !elsewhere) throw new Error("there are five");
+        await waits(young, childOf(1), 2);
+        await waits(old, childOf(2), 24 * 60);
+        await waits(ended, childOf(3), 5, "", "'completed'");
+        await waits(open, childOf(4), 5);
+        await set(open, "is_closing = false");
+        await waits(elsewhere, childOf(5), 5, ", namespace = 'elsewhere'");
+        expect((await diagnose()).closing).toEqual([]);
+      });
+    });
+
     describe("of runs that were started with another contract than those that are deployed", () => {
       const sign = (run: Run, signature: string) =>
         stage.onlooker.query("update layover.run set signature = $2 where id = $1", [run.id, signature]);

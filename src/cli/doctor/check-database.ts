@@ -14,7 +14,15 @@ import { environment, hasDevServer, namespace, setting } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Check } from "./check.ts";
 import { checkDeployments, checkVersions } from "./check-deployments.ts";
-import { checkClock, checkContracts, checkEnvironment, checkPauses, checkRuns, checkUndos } from "./check-runs.ts";
+import {
+  checkClock,
+  checkClosing,
+  checkContracts,
+  checkEnvironment,
+  checkPauses,
+  checkRuns,
+  checkUndos,
+} from "./check-runs.ts";
 import { checkSchedules } from "./check-schedules.ts";
 
 const oldest = 15;
@@ -75,6 +83,7 @@ async function* look({ query, calls }: Database, revokedKeys: Set<string>): Asyn
   yield* checkVersions(diagnosis);
   yield* checkRuns(diagnosis);
   yield* checkPauses(diagnosis);
+  yield* checkClosing(diagnosis);
   yield* checkUndos(diagnosis);
   yield* checkContracts(diagnosis);
   yield* checkSchedules(diagnosis);

@@ -143,6 +143,21 @@ export function checkUndos({ halfUndone = [] }: Diagnosis): readonly Check[] {
   });
 }
 
+/** Says which runs close, and wait for runs that they have cancelled and that do not end. */
+export function checkClosing({ closing = [], now }: Diagnosis): readonly Check[] {
+  return closing.slice(0, shownOfAKind).map((some): Check => {
+    const { runs, since, example, waitsFor } = some;
+    const [wait, they] = runs === 1 ? ["waits", "it"] : ["wait", "they"];
+    return {
+      about: "runs",
+      level: "warning",
+      says: `${countOf(runs)} of ${nameOf(some)} ${wait} before the end for runs that ${they} cancelled, since ${clockTime(new Date(since))} (${lasting(now - since)}). After a day ${they} will wait no more.`,
+      todo: `Deploy the code of those that do not end, or end them: layover terminate ${waitsFor}. See layover show ${example}`,
+      facts: { ...some },
+    };
+  });
+}
+
 /** Says which runs were started with another contract than those that are deployed. */
 export function checkContracts({ otherContracts = [] }: Diagnosis): readonly Check[] {
   return otherContracts.slice(0, shownOfAKind).map((some): Check => {

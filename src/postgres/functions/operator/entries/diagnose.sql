@@ -115,6 +115,26 @@ begin
              where t.failed_undos > 0 and t.ended_at > v_now - interval '7 days'
              group by r.workflow, r.version
           ) as u),
+      'closing', ( -- of the 1,000 newest runs that are not over: those that wait for runs that they have cancelled
+        select coalesce(json_agg(json_build_object('workflow', o.workflow, 'version', o.version, 'runs', o.runs, 'since', layover.to_ms(o.since),
+            'example', o.example, 'waitsFor', o.waits_for) order by o.runs desc, o.workflow, o.version), '[]')
+          from (
+            select r.workflow, r.version, count(*) as runs, min(b.since) as since, (array_agg(t.run_id order by b.since, t.run_id))[1] as example,
+                (array_agg(b.waits_for order by b.since, t.run_id))[1] as waits_for
+              from (
+                select t.run_id, t.is_closing from layover.run_state t
+                 where t.namespace = v_namespace and t.ended_at is null order by t.run_id desc limit 1000
+              ) as t
+              cross join lateral (
+                select b.until - interval '1 day' as since, b.child_run_id as waits_for
+                  from layover.pending b
+                 where b.run_id = t.run_id and b.child_bond = 'cancelled' and b.child_status is null and b.until > v_now
+                 order by b.until, b.child_run_id limit 1
+              ) as b
+              join layover.run r on r.id = t.run_id
+             where t.is_closing and b.since <= v_now - interval '3 minutes'
+             group by r.workflow, r.version
+          ) as o),
       'schedules', layover.list_troubled_schedules(v_namespace),
       'waiting', ( -- of the 1,000 newest runs that are not over
         select coalesce(json_agg(json_build_object('workflow', o.workflow, 'version', o.version, 'runs', o.runs, 'carriers', (
