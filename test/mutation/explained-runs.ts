@@ -226,7 +226,7 @@ export const ofRuns: readonly Explanation[] = [
   },
   {
     why: "Locks runs that it does not need, in the one order.",
-    mutants: ["operate_each: verb in ('terminate', 'restart') → true"],
+    mutants: ["operate_each: verb in ('cancel', 'terminate', 'restart') → true"],
   },
   {
     why: "Costs time only: what one run refuses is caught at once.",

@@ -21,14 +21,8 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
-    why: "lock_families locks the run and its pending rows, as what follows does: each of both is enough.",
-    mutants: [
-      "cancel_run: perform layover.lock_families(array[v_run], false); → null;",
-      "cancel_run: for update → nothing",
-      "cancel_run: order by b.path, b.occurrence → order by b.path desc, b.occurrence desc",
-      "cancel_run: for update → nothing (2)",
-      "terminate_run: for update → nothing",
-    ],
+    why: "lock_steady_families has locked the run already.",
+    mutants: ["cancel_run: for update → nothing", "terminate_run: for update → nothing"],
   },
   {
     why: "A place belongs to one kind: names are counted over all kinds.",
