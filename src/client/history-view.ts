@@ -49,8 +49,8 @@ export interface RecordView extends StepPlace {
 export interface EndingValue {
   readonly next: "failed" | "cancelled";
   readonly error: ErrorValue | undefined;
-  /** The steps that are to be undone, the first one first. */
-  readonly owed: readonly StepPlace[];
+  /** The steps that are to be undone, the first one first. `error`: that of the last attempt of a step that has no record. */
+  readonly owed: readonly (StepPlace & { readonly error?: ErrorValue })[];
 }
 
 /**

@@ -189,6 +189,8 @@ export interface Attempted extends Place {
   readonly runId?: string;
   /** How many attempts the step had. Functions of an earlier release leave it out. */
   readonly attempts?: number;
+  /** The error of its last attempt, as the codec's text. Left out: it is not known, or the answer has no room for it. */
+  readonly error?: string;
 }
 export interface ClaimedBranch extends Claimed {
   /** How many attempts have already failed. */

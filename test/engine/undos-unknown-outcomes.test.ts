@@ -23,6 +23,34 @@ describe("a step that has not succeeded", () => {
     expect(done).toEqual(["undo charge: unknown"]);
   });
 
+  test.each([
+    ["alone", 0],
+    ["beside others", 1],
+  ])("has its undo told the error of its last attempt, without stack and data, %s", async (_, others) => {
+    const told: unknown[] = [];
+    const { world, run } = await cancelled(database, async ({ step }) =>
+      Promise.all([
+        ...Array.from({ length: others }, () => step.sleep("nap", "1 day")),
+        step.run(
+          "charge",
+          ({ attempt }) => {
+            throw Object.assign(new TypeError(`try ${attempt} ${"x".repeat(300)}`), { code: "ECARD", data: { a: 1 } });
+          },
+          {
+            retry: { delay: "10s", backoff: 100, maxDelay: "1 hour", jitter: false },
+            compensate: (_, { error }) => void told.push(error),
+          },
+        ),
+      ]),
+    );
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(told).toEqual([{ name: "TypeError", message: `try 2 ${"x".repeat(194)}`, code: "ECARD" }]);
+    const { records } = await world.history(run);
+    expect(records.find(({ kind }) => kind === "ending")).toMatchObject({
+      value: { owed: [{ path: "charge", error: { code: "ECARD" } }] },
+    });
+  });
+
   test("is undone where the process that had begun it died, and its run was cancelled", async () => {
     const { done, act } = ledger();
     const { world, run } = await cancelled(

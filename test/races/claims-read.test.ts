@@ -210,17 +210,30 @@ describeSomePostgres(
           (a, b) => a.path.localeCompare(b.path) || a.occurrence - b.occurrence,
         );
 
-      test("its own steps that failed and have no record, with how often they were tried", async () => {
+      test("its own steps that failed and have no record, with how often they were tried, and the last error", async () => {
         const [run, other] = await closing();
-        for (const number of [1, 2]) await tried(run, "a", number);
+        for (const number of [2, 3, 1]) await tried(run, "a", number, { error: `0${number}` });
         await tried(run, "a", 1, { occurrence: 2 });
         await tried(run, "of another epoch", 1, { epoch: 1 });
         await tried(other, "of another run", 1);
         await tried(run, "recorded", 1);
         await recorded(run, "step", "recorded");
         expect(await attempted(run)).toEqual([
-          { ...place("a"), attempts: 2 },
-          { ...place("a", 2), attempts: 1 },
+          { ...place("a"), attempts: 3, error: "03" },
+          { ...place("a", 2), attempts: 1, error: "0null" },
+        ]);
+      });
+
+      test("the errors of as many steps as fit into 1 MiB, without those of recorded steps", async () => {
+        const [run] = await closing();
+        const half = `0"${"x".repeat(512 * 1024 - 3)}"`;
+        await tried(run, "0 recorded", 1, { error: half });
+        await recorded(run, "step", "0 recorded");
+        for (const path of ["a", "b", "c"]) await tried(run, path, 1, { error: path === "c" ? "0" : half });
+        expect((await attempted(run)).map(({ path, error }) => [path, error?.length])).toEqual([
+          ["a", half.length],
+          ["b", half.length],
+          ["c", undefined],
         ]);
       });
 
@@ -233,7 +246,7 @@ describeSomePostgres(
         const [run] = await closing();
         await tried(run, "a", 1);
         await recorded(run, kind, path, more);
-        expect(await attempted(run)).toEqual([{ ...place("a"), attempts: 1 }]);
+        expect(await attempted(run)).toEqual([{ ...place("a"), attempts: 1, error: "0null" }]);
       });
 
       test("a step that failed, though another run has a record of it", async () => {

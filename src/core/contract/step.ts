@@ -66,7 +66,7 @@ export interface StepContext {
 export interface UndoContext<Original = { readonly idempotencyKey: string }> extends StepContext {
   /** `unknown`: the step failed, or was begun and never ended. It may have had its effect. */
   readonly outcome: "succeeded" | "unknown";
-  /** How the step failed, where that is known. */
+  /** How the step failed, or the last of its attempts, where that is known: then without its stack and its data. */
   readonly error: ErrorValue | undefined;
   /** What the step's own body was given. Of `step.invoke`: the id of the run. */
   readonly original: Original;

@@ -16,7 +16,14 @@ export interface Ending {
   readonly next: "failed" | "cancelled";
   /** The codec's text of the ErrorValue. */
   readonly error: string;
-  readonly owed: readonly { readonly path: string; readonly occurrence: number }[];
+  readonly owed: readonly OwedUndo[];
+}
+
+/** The place of a step that is to be undone. `error`: what is known of the last attempt of a step without a record. */
+export interface OwedUndo {
+  readonly path: string;
+  readonly occurrence: number;
+  readonly error?: ErrorValue;
 }
 
 /** An undo that failed for good. */
@@ -38,6 +45,16 @@ interface Undoable {
   hasBegun: boolean;
   /** The run that it has invoked, if that is there. */
   invoked: string | undefined;
+  /** The error of its last attempt, while it has no record. */
+  error: ErrorValue | undefined;
+}
+
+/** A step without a record that may have begun. */
+interface Begun {
+  readonly path: string;
+  readonly occurrence: number;
+  readonly runId?: string;
+  readonly error?: string;
 }
 
 /** The path of an undo is this and the path of its step. No name of a user can form it. */
@@ -57,7 +74,13 @@ export class Undos {
     const place = { path, occurrence };
     const { undo } = wanted;
     const runId = wanted.kind === "step" ? undefined : wanted.runId;
-    const untold = { position: demandedAfter + 0.5, record: undefined, hasBegun: false, invoked: undefined };
+    const untold = {
+      position: demandedAfter + 0.5,
+      record: undefined,
+      hasBegun: false,
+      invoked: undefined,
+      error: undefined,
+    };
     this.#undoables.set(placeName(place), { runId, place, ordinal, undo, ...untold });
   }
 
@@ -73,20 +96,14 @@ export class Undos {
 
   /**
    * Notes that a step without a record may have begun, or that an invoked run is there: the one of this id. Without an id, the
-   * invoked run has ended, and may be deleted.
+   * invoked run has ended, and may be deleted. `error`: that of the step's last attempt, as the codec's text.
    */
-  noteBegun({
-    runId,
-    ...place
-  }: {
-    readonly path: string;
-    readonly occurrence: number;
-    readonly runId?: string;
-  }): void {
+  noteBegun({ runId, error, ...place }: Begun): void {
     const undoable = this.#undoables.get(placeName(place));
     if (undoable === undefined || (runId !== undefined && !isSameRun(undoable.runId?.(undefined), runId))) return;
     undoable.hasBegun = true;
     undoable.invoked ??= runId;
+    if (error !== undefined) undoable.error = briefly(toErrorValue(fromStored(error, `an attempt of ${place.path}`)));
   }
 
   /** Lists the invoked runs that are there and can be undone, and whose ends the history does not hold. */
@@ -106,13 +123,13 @@ export class Undos {
     return [...this.#undoables.values()]
       .filter(({ record, hasBegun }) => record !== undefined || hasBegun)
       .sort((one, other) => other.position - one.position || other.ordinal - one.ordinal)
-      .map(({ place }) => place);
+      .map(({ place, record, error }) => ({ ...place, ...(record === undefined && error !== undefined && { error }) }));
   }
 
   /** Asks for one undo after the other, and answers which of them failed. One that fails keeps back no other. */
   async carryOut(
     owed: Ending["owed"],
-    ask: (place: Ending["owed"][number], step: StepBody) => Promise<unknown>,
+    ask: (place: Pick<OwedUndo, "path" | "occurrence">, step: StepBody) => Promise<unknown>,
   ): Promise<readonly FailedUndo[]> {
     const failed: FailedUndo[] = [];
     for (const place of owed) {
@@ -126,7 +143,7 @@ export class Undos {
   }
 
   /** Makes the step that undoes the step of this place. */
-  #stepFor(place: { readonly path: string; readonly occurrence: number }): StepBody {
+  #stepFor({ error, ...place }: OwedUndo): StepBody {
     const known = this.#undoables.get(placeName(place));
     if (known === undefined) return missing(place);
     const { undo, record, position } = known;
@@ -134,7 +151,7 @@ export class Undos {
     const isKnown = record !== undefined && !record.isFailure && !isTimeout;
     const about = {
       outcome: isKnown ? ("succeeded" as const) : ("unknown" as const),
-      error: record === undefined || isKnown ? undefined : errorOf(record),
+      error: isKnown ? undefined : record === undefined ? error : errorOf(record),
       recordedAt: record === undefined ? undefined : position,
     };
     const body = (context: StepContext) => {
@@ -144,6 +161,11 @@ export class Undos {
     };
     return { kind: "step", body, retry: undo.retry, timeoutMs: undo.timeoutMs };
   }
+}
+
+/** An error as the record `ending` keeps it: there may be thousands. */
+function briefly({ name, message, code }: ErrorValue): ErrorValue {
+  return { name, message: message.slice(0, 200), ...(code !== undefined && { code }) };
 }
 
 /** A retry asks for the run that is there. The id of its demand differs in the time, which comes first. */

@@ -102,6 +102,7 @@ const claimed = {
   callbacks: [{ value: "callback" }],
   children: { ends: [{ value: "end" }] },
   endsAs: { value: "end" },
+  attempted: [{ error: "attempt" }],
 } as const satisfies Shape;
 
 const run = {
