@@ -1,9 +1,10 @@
 /** Undos of steps that have not succeeded: what was begun may have had its effect, so it is undone. */
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
+import { testKeys } from "../postgres/encryption/keys.ts";
 import { acceptRecords, refuseAttempts, refuseRecords } from "../postgres/refusals.ts";
 import { cancel, cancelled } from "./cancelling.ts";
-import { play, type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
+import { play, type TestedContext, type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
 import { ended, ledger } from "./undoing.ts";
 import type { World } from "./world.ts";
 
@@ -24,11 +25,12 @@ describe("a step that has not succeeded", () => {
   });
 
   test.each([
-    ["alone", 0],
-    ["beside others", 1],
-  ])("has its undo told the error of its last attempt, without stack and data, %s", async (_, others) => {
+    ["alone", 0, {}],
+    ["beside others", 1, {}],
+    ["on an encrypted database", 1, { keys: testKeys }],
+  ])("has its undo told the error of its last attempt, without stack and data, %s", async (_, others, options) => {
     const told: unknown[] = [];
-    const { world, run } = await cancelled(database, async ({ step }) =>
+    const charging = async ({ step }: TestedContext) =>
       Promise.all([
         ...Array.from({ length: others }, () => step.sleep("nap", "1 day")),
         step.run(
@@ -41,8 +43,8 @@ describe("a step that has not succeeded", () => {
             compensate: (_, { error }) => void told.push(error),
           },
         ),
-      ]),
-    );
+      ]);
+    const { world, run } = await cancelled(database, charging, options);
     expect(await world.run(run)).toMatchObject({ status: "cancelled" });
     expect(told).toEqual([{ name: "TypeError", message: `try 2 ${"x".repeat(194)}`, code: "ECARD" }]);
     const { records } = await world.history(run);

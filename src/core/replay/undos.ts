@@ -103,7 +103,7 @@ export class Undos {
     if (undoable === undefined || (runId !== undefined && !isSameRun(undoable.runId?.(undefined), runId))) return;
     undoable.hasBegun = true;
     undoable.invoked ??= runId;
-    if (error !== undefined) undoable.error = briefly(toErrorValue(fromStored(error, `an attempt of ${place.path}`)));
+    undoable.error = error === undefined ? undefined : briefly(error);
   }
 
   /** Lists the invoked runs that are there and can be undone, and whose ends the history does not hold. */
@@ -163,9 +163,14 @@ export class Undos {
   }
 }
 
-/** An error as the record `ending` keeps it: there may be thousands. */
-function briefly({ name, message, code }: ErrorValue): ErrorValue {
-  return { name, message: message.slice(0, 200), ...(code !== undefined && { code }) };
+/** Reads an error as the record `ending` keeps it: there may be thousands. Undefined: it cannot be decoded. */
+function briefly(stored: string): ErrorValue | undefined {
+  try {
+    const { name, message, code } = toErrorValue(fromStored(stored, "the error of an attempt"));
+    return { name, message: message.slice(0, 200), ...(code !== undefined && { code }) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** A retry asks for the run that is there. The id of its demand differs in the time, which comes first. */
