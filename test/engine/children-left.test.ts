@@ -203,9 +203,10 @@ describe("onParentEnd", () => {
 
   test.each([
     ["has cleaned up", "5 minutes", 300_000],
-    ["has a day at most", "3 days", 86_400_000],
+    ["has had a day, and is given up then", "3 days", 86_400_000],
   ] as const)("has the undos of the parent wait until the run %s", async (_, nap, ms) => {
     const order: unknown[] = [];
+    const told: unknown[] = [];
     const cleaning = child.handler(async ({ step }) => {
       try {
         await step.waitForSignal("go");
@@ -218,7 +219,7 @@ describe("onParentEnd", () => {
     const world: World = await family(async ({ step }) => {
       await step.run("charge", () => 1, { compensate: () => order.push(["undo", world.time]) });
       await Promise.all([
-        step.invoke("it", child, { nr: 1 }),
+        step.invoke("it", child, { nr: 1 }, { compensate: (_, { error }) => told.push(error?.code) }),
         step.sleep("nap", "1 hour").then(() => {
           throw new NonRetryableError("no");
         }),
@@ -230,7 +231,11 @@ describe("onParentEnd", () => {
     if (ms > 3_600_000)
       await database.pool.query("update layover.run_state set timeout_at = null where cancelled_position is not null");
     expect(await world.get(run.runId)).toMatchObject({ status: "compensating" });
-    expect(await world.run(run)).toMatchObject({ status: "failed", undos: { owed: 1, done: 1, failed: 0 } });
+    expect(await world.run(run)).toMatchObject({ status: "failed", undos: { owed: 2, done: 2, failed: 0 } });
+    const isGivenUp = ms > 3_600_000;
+    expect(told).toEqual([isGivenUp ? "given_up" : undefined]);
+    const { attempts } = await world.history(run);
+    expect(attempts).toMatchObject(isGivenUp ? [{ path: "it", number: 1, error: { code: "given_up" } }] : []);
     const undo = order.find((each) => Array.isArray(each));
     const late = Array.isArray(undo) ? Number(undo[1]) - 3_600_000 - ms : Number.NaN;
     expect(late).toBeGreaterThanOrEqual(0);

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { type Columns, rowsOn } from "./rows.ts";
-import { aParkedRun, aRunAtWork, aWaitFor, minute, noon, type Run, second } from "./runs.ts";
+import { aParkedRun, aRunAtWork, aWaitFor, minute, noon, type Run, second, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 import { aClose } from "./undoing.ts";
 
@@ -189,6 +189,36 @@ describeSomePostgres(
         for (const [index, ms] of [5, 9, 7].entries())
           await wait(run, "child", { ...cancelled, until: at(ms), occurrence: `${index + 1}` });
         expect(await take(run)).toMatchObject({ outcome: "not_ready", readyAt: noon + 9 });
+      });
+
+      test("its cancelled runs have had a day, and gives up those that have not ended", async () => {
+        const [run, other] = [await aParkedRun(stage, []), await aParkedRun(stage, [])];
+        for (const one of [run, other]) {
+          await set(one, `${closing}, has_pending = true`);
+          await wait(one, "child", { ...cancelled, until: at(2) });
+        }
+        await wait(run, "child", { ...cancelled, until: at(1), occurrence: "2", child_status: "'completed'" });
+        await wait(run, "child", { ...cancelled, until: at(1), occurrence: "3", child_bond: "null" });
+        expect(await take(run)).toMatchObject({ outcome: "not_ready" });
+        expect(await stage.look("select from layover.attempt")).toEqual([]);
+        await stage.clock.advance(2);
+        for (const token of ["next", "again"]) {
+          await run.claim(stage.onlooker, { token, turn: 2 });
+          expect(
+            await stage.look(
+              "select run_id, occurrence, number, (extract(epoch from ended_at - began_at) * 1000)::float8 as took, error from layover.attempt",
+            ),
+          ).toEqual([
+            {
+              run_id: run.id,
+              occurrence: 1,
+              number: 1,
+              took: 24 * 60 * minute,
+              error: expect.stringContaining("given_up"),
+            },
+          ]);
+          await stage.onlooker.call("return_leases", { turns: [{ runId: run.id, token: tokenOf(token) }] });
+        }
       });
 
       test("its cancelled runs have ended, and is ready then", async () => {

@@ -103,7 +103,7 @@ export class Undos {
     if (undoable === undefined || (runId !== undefined && !isSameRun(undoable.runId?.(undefined), runId))) return;
     undoable.hasBegun = true;
     undoable.invoked ??= runId;
-    undoable.error = error === undefined ? undefined : briefly(error);
+    if (error !== undefined) undoable.error = briefly(error);
   }
 
   /** Lists the invoked runs that are there and can be undone, and whose ends the history does not hold. */

@@ -90,6 +90,12 @@ begin
     elsif v_until is not null then -- it waits for runs that it has cancelled: the last one that ends makes it ready (tell_parent)
       update layover.run_state t set ready_at = v_until where t.run_id = v_run;
       return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(v_until));
+    elsif s.is_closing then -- it gives up those that have not ended in a day
+      insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error)
+        select v_run, s.epoch, b.path, b.occurrence, 1, b.until - interval '1 day', v_now,
+            '0{"name": "Error", "code": "given_up", "message": "the run that it had invoked did not end within a day of its cancel"}'
+          from layover.pending b where b.run_id = v_run and b.child_bond = 'cancelled' and b.child_status is null
+        on conflict do nothing;
     end if;
   end if;
   if s.stops_at <= v_now then
