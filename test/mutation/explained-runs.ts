@@ -225,10 +225,6 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["note_deployment: d.namespace = p->>'namespace' → true"],
   },
   {
-    why: "Locks runs that it does not need, in the one order.",
-    mutants: ["operate_each: verb in ('cancel', 'terminate', 'restart') → true"],
-  },
-  {
     why: "Costs time only: what one run refuses is caught at once.",
     mutants: ["operate_each: v_try = 1 → false"],
   },
