@@ -50,7 +50,7 @@ export interface EndingValue {
   readonly next: "failed" | "cancelled";
   readonly error: ErrorValue | undefined;
   /** The steps that are to be undone, the first one first. `error`: that of the last attempt of a step that has no record. */
-  readonly owed: readonly (StepPlace & { readonly error?: ErrorValue })[];
+  readonly owed: readonly (StepPlace & { readonly error?: ErrorValue | undefined })[];
 }
 
 /**
@@ -177,7 +177,10 @@ function isClose(kind: RecordKind): boolean {
 function endingValue(value: string | null): EndingValue | Unreadable {
   try {
     const { next, error, owed } = readEnding(value);
-    return { next, error: readableError(error), owed };
+    const told = owed.map(({ error: last, ...place }) =>
+      last === undefined ? place : { ...place, error: readableError(last) },
+    );
+    return { next, error: readableError(error), owed: told };
   } catch (error) {
     return new Unreadable(error instanceof Error ? error.message : String(error));
   }

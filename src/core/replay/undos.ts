@@ -3,7 +3,7 @@
  * out. Pure: the same history gives the same list.
  */
 import { type ErrorValue, toErrorValue } from "../codec/error-value.ts";
-import { fromStored } from "../codec/stored-value.ts";
+import { fromStored, toStoredError } from "../codec/stored-value.ts";
 import { once } from "../contract/retry.ts";
 import type { StepContext } from "../contract/step.ts";
 import { LayoverError } from "../errors.ts";
@@ -19,11 +19,11 @@ export interface Ending {
   readonly owed: readonly OwedUndo[];
 }
 
-/** The place of a step that is to be undone. `error`: what is known of the last attempt of a step without a record. */
+/** The place of a step that is to be undone. `error`: that of the last attempt of a step without a record, as the codec's text. */
 export interface OwedUndo {
   readonly path: string;
   readonly occurrence: number;
-  readonly error?: ErrorValue;
+  readonly error?: string;
 }
 
 /** An undo that failed for good. */
@@ -45,8 +45,8 @@ interface Undoable {
   hasBegun: boolean;
   /** The run that it has invoked, if that is there. */
   invoked: string | undefined;
-  /** The error of its last attempt, while it has no record. */
-  error: ErrorValue | undefined;
+  /** The error of its last attempt, while it has no record, as the codec's text. */
+  error: string | undefined;
 }
 
 /** A step without a record that may have begun. */
@@ -151,7 +151,7 @@ export class Undos {
     const isKnown = record !== undefined && !record.isFailure && !isTimeout;
     const about = {
       outcome: isKnown ? ("succeeded" as const) : ("unknown" as const),
-      error: isKnown ? undefined : record === undefined ? error : errorOf(record),
+      error: isKnown ? undefined : record === undefined ? attemptError(error) : errorOf(record),
       recordedAt: record === undefined ? undefined : position,
     };
     const body = (context: StepContext) => {
@@ -163,11 +163,18 @@ export class Undos {
   }
 }
 
-/** Reads an error as the record `ending` keeps it: there may be thousands. Undefined: it cannot be decoded. */
-function briefly(stored: string): ErrorValue | undefined {
+/** Makes the error that the record `ending` keeps: there may be thousands. Undefined: it cannot be decoded. */
+function briefly(stored: string): string | undefined {
+  const error = attemptError(stored);
+  if (error === undefined) return undefined;
+  const { name, message, code } = error;
+  return toStoredError({ name, message: message.slice(0, 200).toWellFormed(), ...(code !== undefined && { code }) });
+}
+
+/** Reads the error of an attempt. Undefined: it is not known, or cannot be decoded. */
+function attemptError(stored: string | undefined): ErrorValue | undefined {
   try {
-    const { name, message, code } = toErrorValue(fromStored(stored, "the error of an attempt"));
-    return { name, message: message.slice(0, 200), ...(code !== undefined && { code }) };
+    return stored === undefined ? undefined : toErrorValue(fromStored(stored, "the error of an attempt"));
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
 
 import { isSealed, sealedMark } from "../../core/codec/stored-value.ts";
 import type { Sealing } from "../../core/ports.ts";
+import type { Ending } from "../../core/replay/undos.ts";
 import { type About, open, seal, sealedWithin, sealSteadily } from "./envelope.ts";
 import type { CurrentKey, KeyRing } from "./keys.ts";
 import { samenessOf } from "./sameness.ts";
@@ -89,8 +90,12 @@ async function sealAsJson(key: CurrentKey, text: string, about: About): Promise<
 }
 
 async function sealEnding(key: CurrentKey, text: string, about: About): Promise<string> {
-  const ending: { readonly error: string } = JSON.parse(text); // as writeEnding made it
-  return JSON.stringify({ ...ending, error: await seal(key, ending.error, { ...about, kind: "end" }) });
+  const ending: Ending = JSON.parse(text); // as writeEnding made it
+  const sealed = async (error: string) => await seal(key, error, { ...about, kind: "end" });
+  const owed = ending.owed.map(async (undo) =>
+    undo.error === undefined ? undo : { ...undo, error: await sealed(undo.error) },
+  );
+  return JSON.stringify({ ...ending, error: await sealed(ending.error), owed: await Promise.all(owed) });
 }
 
 function cut(text: string): string {

@@ -4,7 +4,7 @@ import type { Kind, Shape } from "./shapes.ts";
 /** One value that the walk has met. */
 export interface Met {
   readonly text: string;
-  /** `ending`: the record that says how a run ends, whose field `error` alone is a value. SQL reads its other fields. */
+  /** `ending`: the record that says how a run ends. Its field `error`, and those of `owed`, are values. SQL reads the other fields. */
   readonly kind: Kind | "same" | "ending";
   readonly scope: string;
   /** The digest of what was sent, if a schema made something else of it (`text`). For `same` alone. */

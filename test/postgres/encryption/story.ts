@@ -72,10 +72,19 @@ const book = (step: Pick<Step, "run">) =>
     },
   });
 
-/** What is not booked by a charge that nobody takes fails, and is undone. */
+/** What is not booked by a charge that nobody takes fails, and is undone. So is what was to be tried again. */
 const trips = trip.handler(async ({ step }) => {
   await book(step);
-  await step.run("pay", () => Promise.reject(new NonRetryableError(`${word} refused`)));
+  const hold = step.run("hold", () => Promise.reject(new Error(`${word} busy`)), {
+    retry: { delay: "1 hour" },
+    compensate: () => undefined,
+  });
+  await Promise.all([
+    hold,
+    step.sleep("later", "1 minute").then(() => {
+      return step.run("pay", () => Promise.reject(new NonRetryableError(`${word} refused`)));
+    }),
+  ]);
 });
 
 /** Fails, and is neither undone nor over: somebody gives the result. */
