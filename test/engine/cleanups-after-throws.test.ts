@@ -134,6 +134,56 @@ describe("an error that leaves the handler amid a cleanup of another part", () =
     expect(done).toEqual(["tell", "mended"]);
   });
 
+  describe("beside a step at work that runs at most once", () => {
+    async function charging(charge: (world: World) => Promise<unknown>) {
+      const begun: string[] = [];
+      const played = await play(async ({ step, world, done }) => {
+        const body = () => {
+          begun.push("charge");
+          return charge(world);
+        };
+        const charged = step.run("charge", body, { semantics: "at-most-once", timeout: "10 minutes" });
+        return await Promise.all([charged, twoParts({ step, world, done })]);
+      }, 2);
+      const { world, run, done } = played;
+      expect(await world.run(run)).toMatchObject({ status: "failed" });
+      done.push("mended");
+      return { ...played, begun };
+    }
+
+    test("keeps the retry away until somebody gives its result, where nobody knows it", async () => {
+      const { world, run, begun } = await charging(() => new Promise<never>(() => {}));
+      const retried = world.ask((client) => client.retry(run.runId));
+      await expect(retried).rejects.toMatchObject({ code: "result_needed" });
+      await world.ask((client) => client.retry(run.runId, { results: { charge: "paid" } }));
+      await world.pass("2 days");
+      expect(await world.get(run.runId)).toMatchObject({ status: "completed" });
+      expect(begun).toEqual(["charge"]);
+    });
+
+    test("keeps its result for a retry, where it has ended amid the cleanup", async () => {
+      const { world, run, begun } = await charging((world) => world.foreign("40s"));
+      await world.ask((client) => client.retry(run.runId));
+      await world.pass("2 days");
+      expect(await world.get(run.runId)).toMatchObject({ status: "completed" });
+      expect(begun).toEqual(["charge"]);
+    });
+  });
+
+  test("keeps the retry away where it has cancelled a run that the retry would wait for again", async () => {
+    const child = workflow({ name: "child", version: 1 });
+    const waiting = child.handler(({ step }) => step.sleep("long", "2 days"));
+    const world: World = await World.begin(database, {
+      workflows: [
+        waiting,
+        tried.handler(async ({ step }) => Promise.all([step.invoke("it", child), twoParts({ step, world, done: [] })])),
+      ],
+    });
+    const run = await world.start(tried);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    await expect(world.ask((client) => client.retry(run.runId))).rejects.toMatchObject({ code: "child_failed" });
+  });
+
   test("comes before a cancel: the first reason to end wins", async () => {
     const { world, done, run } = await play(twoParts);
     await world.pass("40s");

@@ -53,6 +53,27 @@ describe("a step that has not succeeded", () => {
     });
   });
 
+  test("has its failed undo tried again by a retry, whatever characters the error of its last attempt has", async () => {
+    let isDown = true;
+    const told: unknown[] = [];
+    const world = await worldOf(database, async ({ step }) => {
+      const charge = step.run("charge", () => Promise.reject(new Error(`\0\u{dc00}${"x".repeat(197)}\u{1f600}`)), {
+        retry: { delay: "1 hour" },
+        compensate: {
+          retry: { maxAttempts: 1 },
+          run: (_, { error }) => (isDown ? Promise.reject(new Error("down")) : void told.push(error)),
+        },
+      });
+      await Promise.all([charge, step.sleep("nap", "1 minute").then(() => Promise.reject(new Error("over")))]);
+    });
+    const run = await world.start(tested);
+    await world.pass("10 minutes");
+    isDown = false;
+    await world.ask((client) => client.retry(run.runId));
+    await world.pass("10 minutes");
+    expect(told).toEqual([{ name: "Error", message: `\0\u{fffd}${"x".repeat(197)}\u{fffd}` }]);
+  });
+
   test("is undone where the process that had begun it died, and its run was cancelled", async () => {
     const { done, act } = ledger();
     const { world, run } = await cancelled(

@@ -10,7 +10,10 @@ const mostRefusals = 1_000;
  */
 export type ClosingKind = "cancellation" | "closing";
 
-/** The reason of a run that closes for a cleanup that was under way when its handler threw. Nobody is told: only that cleanup goes on. */
+/**
+ * The reason of a run that closes for a cleanup that was under way when its handler threw. What else the run waits for is dropped, and
+ * no part of the handler is told so. The part that cleans up may begin another cleanup. All else that it asks for is refused.
+ */
 export const afterThrow = "its handler has thrown";
 
 export class Closing {

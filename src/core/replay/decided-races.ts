@@ -1,6 +1,7 @@
 /**
  * The races that were decided. What their losers asked for is dropped, though a record of it may still come. So is what a run waits
- * for when it is told to close; of that, only the ends of runs may still come.
+ * for when it is told to close: of that, only the ends of runs may still come. What a run waits for that closes since its handler has
+ * thrown is dropped as the losers of a race are: the run may be retried, and waits for it again then.
  */
 import { type Demand, placeName } from "./demand.ts";
 import type { OpenChild } from "./failing.ts";
@@ -16,7 +17,7 @@ export class DecidedRaces {
   readonly releases: Release[] = [];
   /** The position after which each loser was asked for, by its place. */
   readonly losers = new Map<string, number>();
-  /** The losers that are runs. */
+  /** The runs among the losers. */
   readonly children: OpenChild[] = [];
   /** The places of the runs that were waited for when the run was told to close. */
   readonly #leftRuns = new Set<string>();
@@ -38,15 +39,21 @@ export class DecidedRaces {
     if (demand.wanted.kind === "child") this.#leftRuns.add(place);
   }
 
+  /** Drops what is pending, as a loser. `leftAt`: the position that decided so. Undefined: the handler has thrown. */
+  lose(demand: Demand, pending: Map<string, Demand>, leftAt?: number): void {
+    const place = placeName(demand);
+    pending.delete(place);
+    this.losers.set(place, demand.demandedAfter);
+    const { wanted } = demand;
+    if (wanted.kind === "child")
+      this.children.push({ runId: wanted.runId(undefined), ...(leftAt !== undefined && { leftAt }) });
+  }
+
   /** Notes a decision. What is pending below the prefix has lost. */
   add(release: Release, pending: Map<string, Demand>): void {
     this.releases.push(release);
     for (const demand of pending.values()) {
-      if (!demand.path.startsWith(release.prefix)) continue;
-      pending.delete(placeName(demand));
-      this.losers.set(placeName(demand), demand.demandedAfter);
-      const { wanted } = demand;
-      if (wanted.kind === "child") this.children.push({ runId: wanted.runId(undefined), leftAt: release.position });
+      if (demand.path.startsWith(release.prefix)) this.lose(demand, pending, release.position);
     }
   }
 }

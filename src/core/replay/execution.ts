@@ -269,7 +269,7 @@ export class Execution {
 
   /**
    * Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. If the run closes since its
-   * handler has thrown, the rest of the handler is told nothing.
+   * handler has thrown, nothing is rejected. What the handler asks for afterwards outside of a cleanup is refused.
    */
   #close(kind: ClosingKind, { value, attempts }: HistoryRecord): void {
     const closing = new Closing(kind, value ?? undefined, this.closing);
@@ -278,8 +278,9 @@ export class Execution {
     // A turn was begun, and was not finished.
     const [sole, another] = refused;
     if (attempts > 1 && sole?.wanted.kind === "step" && another === undefined) this.undos.noteBegun(sole);
-    for (const demand of refused) this.races.drop(demand, this.#pending);
-    if (this.outcome?.kind === "threw" && value === afterThrow) return;
+    const isAfterThrow = this.outcome?.kind === "threw" && value === afterThrow;
+    for (const demand of refused) this.races[isAfterThrow ? "lose" : "drop"](demand, this.#pending);
+    if (isAfterThrow) return;
     for (const demand of refused) demand.reject(new CancelledError(closing.reason));
     this.tooMuch.reject(new CancelledError(closing.reason));
   }
