@@ -51,6 +51,8 @@ export interface ClaimCall {
   readonly movesDue?: true;
   /** Whether the caller understands a run that is not in its first epoch. */
   readonly knowsEpochs?: true;
+  /** Whether the caller understands a run that closes since its handler has thrown amid a cleanup. */
+  readonly knowsThrows?: true;
   readonly turns: readonly ClaimTurn[];
 }
 /** [kind, path, occurrence, isFailure, value, recordedAt, attempts] */

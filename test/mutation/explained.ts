@@ -30,8 +30,6 @@ export const explained: readonly Explanation[] = [
     mutants: [
       "claim_branches: not layover.claim_environment(p) → true",
       "claim_branches: not found → true",
-      "claim_branches: t.epoch = 0 → false",
-      "claim_branches: p ? 'knowsEpochs' → false",
       "finish_branches: not found → true",
       "claim_branches: v_now := layover.now(); → null;",
       "claim_branches: b.ready_at <= v_now and layover → b.ready_at < v_now and layover",
@@ -56,8 +54,6 @@ export const explained: readonly Explanation[] = [
     mutants: [
       "claim_turn: found → false",
       "claim_runs: cardinality(turns) = 1 → false",
-      "claim_runs: t.epoch = 0 → false",
-      "claim_runs: p ? 'knowsEpochs' → false",
       "claim_runs: not t.has_pending → false",
     ],
   },

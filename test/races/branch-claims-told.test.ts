@@ -63,6 +63,14 @@ describeSomePostgres("a branch", (database) => {
       expect(await claim(late, { knowsEpochs: true })).toMatchObject(each({ outcome: "claimed", epoch: 1 }));
     });
 
+    test("is not here for code of a release that does not know the close of a run whose handler has thrown", async () => {
+      const run = await aParkedRun(stage, branches(["a", "b"]));
+      const set = "update layover.run_state set cancel_reason = $2 where run_id = $1";
+      await stage.onlooker.query(set, [run.id, "its handler has thrown"]);
+      expect(await claim(run)).toMatchObject(each({ outcome: "not_here" }));
+      expect(await claim(run, { knowsThrows: true })).toMatchObject(each({ outcome: "claimed" }));
+    });
+
     const all = {
       run: { input: '0"second"' },
       patches: [{ path: "newer", position: 1 }],

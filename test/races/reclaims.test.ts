@@ -191,6 +191,24 @@ describeSomePostgres(
         ["is granted where it knows epochs", (run) => set(run, "epoch = 1"), { knowsEpochs: true }, "claimed"],
         ["is granted where it knows no epochs, and the run has one", async () => {}, {}, "claimed"],
         [
+          "is refused where it does not know the close of a run whose handler has thrown",
+          (run) => set(run, "cancel_reason = 'its handler has thrown'"),
+          {},
+          "not_here",
+        ],
+        [
+          "is granted where it knows the close of a run whose handler has thrown",
+          (run) => set(run, "cancel_reason = 'its handler has thrown'"),
+          { knowsThrows: true },
+          "claimed",
+        ],
+        [
+          "is granted where it does not know that, and the run closes for another reason",
+          (run) => set(run, "cancel_reason = 'ordered twice'"),
+          {},
+          "claimed",
+        ],
+        [
           "is refused where it has refused the run",
           (run) => refused(run, "green"),
           { deployment: "green" },

@@ -26,6 +26,7 @@ export class Claims {
       ),
       movesDue: true,
       knowsEpochs: true,
+      knowsThrows: true,
     };
     this.#newToken = newToken;
   }

@@ -35,7 +35,7 @@ begin
   select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.refused_by, t.last_record_at, t.handed_position,
       t.timeout_at, t.history_bytes, t.due_at,
       layover.stops_at(t) <= v_now as is_closing, t.cancelled_position,
-      layover.is_carried_here(p, r.workflow, r.version) and (t.epoch = 0 or p ? 'knowsEpochs') as is_here
+      layover.is_carried_here(p, r.workflow, r.version) and layover.is_understood(p, t) as is_here
     into s
     from layover.run_state t join layover.run r on r.id = t.run_id
    where t.run_id = v_run and t.namespace = p->>'namespace';

@@ -25,7 +25,7 @@ begin
     into s
     from layover.run_state t join layover.run r on r.id = t.run_id
    where t.run_id = v_run and t.namespace = p->>'namespace' and t.ended_at is null and layover.may_run(t, v_now)
-     and layover.is_carried_here(p, r.workflow, r.version) and (t.epoch = 0 or p ? 'knowsEpochs');
+     and layover.is_carried_here(p, r.workflow, r.version) and layover.is_understood(p, t);
   if not found then
     return;
   end if;

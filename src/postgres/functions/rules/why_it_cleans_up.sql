@@ -2,5 +2,5 @@
 -- failed it.
 create or replace function layover.why_it_cleans_up(f jsonb) returns text
 language sql immutable as $$
-  select case when f->'endsAs' ? 'failure' then 'its handler has thrown' else 'its history is full' end
+  select case when f->'endsAs' ? 'failure' then layover.after_throw() else 'its history is full' end
 $$;

@@ -28,7 +28,7 @@ begin
            where e.namespace = p->>'namespace' and e.name = p->>'environment'
              and p->>'endpoint' = any (e.other_endpoints || e.endpoint) and e.identity = layover.identity())
          and t.status = 'parked' and t.turn = i.turn and t.ready_at <= layover.now() and layover.may_run(t, layover.now())
-         and t.lost < 2 and (t.epoch = 0 or p ? 'knowsEpochs') and (cardinality(turns) = 1 or not t.has_pending)
+         and t.lost < 2 and layover.is_understood(p, t) and (cardinality(turns) = 1 or not t.has_pending)
          and layover.is_due_late(p, t.dispatches, t.due_at) is not true
        returning i.number, case
            when (i.have->>'position')::integer = t.last_position and (i.have->>'epoch')::integer = t.epoch

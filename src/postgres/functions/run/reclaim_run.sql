@@ -29,7 +29,8 @@ begin
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
       layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
       t.last_position, t.blocked, t.refused_by, t.last_record_at, t.dispatches, t.due_at,
-      t.cancelled_position, t.cancel_requested_at is not null as is_cancel, t.is_closing, layover.stops_at(t) as stops_at
+      t.cancelled_position, t.cancel_requested_at is not null as is_cancel, t.is_closing, layover.stops_at(t) as stops_at,
+      layover.is_understood(p, t) as is_understood
     into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
@@ -48,7 +49,7 @@ begin
     return json_build_object('outcome', 'paused');
   end if;
   select layover.is_carried_here(p, r.workflow, r.version) into v_carried from layover.run r where r.id = v_run;
-  if not v_carried or (s.epoch > 0 and not p ? 'knowsEpochs') or (s.refused_by is not null
+  if not (v_carried and s.is_understood) or (s.refused_by is not null
     and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))
   then
     return json_strip_nulls(json_build_object('outcome', 'not_here', 'carriers', layover.list_carriers(p, v_run, s.refused_by)));
