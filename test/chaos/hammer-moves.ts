@@ -127,7 +127,13 @@ async function claim(session: Session, rows: readonly Row[]): Promise<void> {
     alone,
     ...(!alone && { groupSize: 4 }),
   }));
-  await session.call("claim_turns", { ...terms, knowsEpochs: true, knowsThrows: true, leaseMs: pick([1, 50, 60_000]), turns });
+  await session.call("claim_turns", {
+    ...terms,
+    knowsEpochs: true,
+    knowsThrows: true,
+    leaseMs: pick([1, 50, 60_000]),
+    turns,
+  });
 }
 
 async function finish(session: Session, turns: readonly object[]): Promise<void> {
