@@ -58,6 +58,7 @@ describeSomePostgres(
         run,
         "handed_position = 4, history_bytes = 77, closed = '{x}', undos = 3, failed_undos = 2, cancelled_position = 4",
       );
+      await set(run, "cancel_requested_at = layover.now(), cancel_reason = 'its handler has thrown'");
       await set(run, "last_record_at = layover.now() + interval '1 s', ended_at = layover.now() + interval '2 s'");
       await operation(run, "cancel", "retried", "1 ms");
       await operation(run, "retry", "not_applicable", "1 ms");

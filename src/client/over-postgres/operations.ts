@@ -21,7 +21,7 @@ export async function operate(
   if (verb === "cancel" || verb === "terminate") void context.onEndAsked(answer.runId);
   if ("turn" in answer) await context.dispatchSoon(answer.runId, answer.turn);
   if ("branches" in answer) await context.dispatchBranches(answer.runId, answer.branches ?? []);
-  if ("others" in answer) for (const other of answer.others ?? []) await context.dispatchSoon(other.runId, other.turn);
+  if ("others" in answer) await context.dispatchMany({ turns: answer.others ?? [] });
   return receipt;
 }
 

@@ -52,7 +52,7 @@ async function repair(
   const refusal = refusalOf(verb, answer, "from" in call ? call.from : undefined);
   if (refusal !== undefined) throw refusal;
   if ("turn" in answer) await context.dispatchSoon(answer.runId, answer.turn);
-  if ("others" in answer) for (const other of answer.others ?? []) await context.dispatchSoon(other.runId, other.turn);
+  if ("others" in answer) await context.dispatchMany({ turns: answer.others ?? [] });
   return answer;
 }
 

@@ -1,5 +1,5 @@
 -- Sums up what runs answered to an act on many: how many of each outcome, why others were refused (an error's code, and the first ten ids each), and what may be
--- claimed now. Of branches it tells the first 1,000; the scheduler finds the others at the instant that was armed for their runs.
+-- claimed now. Of turns and of branches it tells the first 1,000; the scheduler finds the others at the instant that was armed for their runs.
 create or replace function layover.sum_up_answers(answers json[]) returns jsonb
 language plpgsql volatile as $$
 begin
@@ -27,7 +27,8 @@ begin
             from told o where o.answer->>'turn' is not null
           union all
           select d.turn::jsonb, o.place from told o cross join lateral json_array_elements(
-            case when json_typeof(o.answer->'others') = 'array' then o.answer->'others' end) as d (turn)) as d),
+            case when json_typeof(o.answer->'others') = 'array' then o.answer->'others' end) as d (turn)
+           order by place limit 1000) as d),
       'branches', (
         select coalesce(jsonb_agg(d.branch), '[]')
           from (select d.branch::jsonb || jsonb_build_object('runId', o.run) as branch

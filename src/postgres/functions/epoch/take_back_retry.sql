@@ -37,6 +37,7 @@ begin
      set epoch = v_before.epoch - 1, status = 'failed', error = v_before.error, failure = v_before.failure, ended_at = v_before.ended_at,
          last_position = v_before.last_position, handed_position = v_before.handed_position,
          history_bytes = v_before.history_bytes, last_record_at = v_before.last_record_at, closed = v_before.closed,
+         cancel_requested_at = v_before.cancel_requested_at, cancel_reason = v_before.cancel_reason,
          cancelled_position = v_before.cancelled_position, ending_position = v_before.ending_position, undos = v_before.undos,
          failed_undos = v_before.failed_undos,
          has_pending = false, blocked = null, refused_by = null, paused_at = null, ready_at = null, due_at = null, timeout_at = null

@@ -2,7 +2,8 @@
 -- parked -> closing, as cancel_run does it. Their rows stay until they have ended, for a day at most: the undos of this run begin after that.
 -- Runs that are to go on are left alone. `is_all`: this run waits for none.
 --
--- Answers the turns that may be claimed. Its caller has locked this run and the others with their rows (lock_families).
+-- Answers the first 1,000 turns that may be claimed; the scheduler finds the others at the instant that was armed for them. Its caller has
+-- locked this run and the others with their rows (lock_families).
 create or replace function layover.leave_children(run uuid, records jsonb, armed jsonb, is_all boolean) returns json
 language plpgsql volatile as $$
 declare
@@ -28,7 +29,8 @@ begin
        and t.ending_position is null and not t.is_closing
     returning t.run_id, t.turn
   )
-  select json_agg(json_build_object('runId', a.run_id, 'turn', a.turn) order by a.run_id) into v_others from asked a;
+  select json_agg(json_build_object('runId', a.run_id, 'turn', a.turn) order by a.run_id) into v_others
+    from (select * from asked o order by o.run_id limit 1000) as a;
   delete from layover.pending b where b.run_id = run and b.child_bond = 'cancel' and b.child_status is not null and b.is_released;
   return v_others;
 end $$;
