@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
+import { carryOut } from "./a-client.ts";
 import { faces } from "./faces.ts";
 
 const nap = workflow({ name: "nap", version: 1 });
@@ -62,8 +63,9 @@ describe.each(faces)("pause, resume, cancel and terminate, $face", ({ open }) =>
   });
 
   it("ask a run to clean up and end, by cancel, and the same call again does nothing", async () => {
-    const { client } = open(database.query, [nap]);
+    const { client, calls } = open(database.query, [nap]);
     const run = await client.start(nap);
+    await carryOut(calls, { runId: run.runId, workflow: "nap" }, { waitsFor: [] });
     const callId = randomUUID();
     const asked = { by: "ada", reason: "ordered twice", callId };
     expect(await run.cancel(asked)).toEqual({ runId: run.runId, outcome: "cancelling" });
@@ -82,16 +84,20 @@ describe.each(faces)("pause, resume, cancel and terminate, $face", ({ open }) =>
   });
 
   it("cancel a paused run, too", async () => {
-    const { client } = open(database.query, [nap]);
+    const { client, calls } = open(database.query, [nap]);
     const run = await client.start(nap);
+    await carryOut(calls, { runId: run.runId, workflow: "nap" }, { waitsFor: [] });
     await run.pause();
     expect(await client.cancel(run.runId)).toMatchObject({ outcome: "cancelling" });
     expect(await run.get()).toMatchObject({ status: "cancelling", pausedAt: undefined });
   });
 
-  it("cancel a run at once whose start was put off", async () => {
+  it.each([
+    ["whose start was put off", { delay: "1 hour" }],
+    ["that nobody has claimed", {}],
+  ] as const)("cancel a run at once %s", async (_, options) => {
     const { client } = open(database.query, [nap]);
-    const run = await client.start(nap, undefined, { delay: "1 hour" });
+    const run = await client.start(nap, undefined, options);
     expect(await run.cancel({ reason: "ordered twice" })).toEqual({ runId: run.runId, outcome: "cancelled" });
     expect(await run.get()).toMatchObject({
       status: "cancelled",
