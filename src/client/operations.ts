@@ -62,8 +62,7 @@ const done = {
 const hints = {
   pause: "A run cannot be paused when it is over, while it cleans up, and before it begins with its undos.",
   resume: "Only a paused run can be resumed. Nothing is left to do.",
-  cancel:
-    "It has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.",
+  cancel: "It has ended, or ends as failed: it cleans up, or undoes what it did. Terminate it if it does not end.",
   terminate: "It has ended already. Nothing is left to do.",
   delete: "Only a run that is over can be deleted. Cancel or terminate it first.",
 } as const;

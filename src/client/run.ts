@@ -78,11 +78,11 @@ export interface RunVerbs {
   /**
    * Asks a run to end. It begins nothing new; a `CancelledError` is thrown where its handler waits; its cleanups
    * (`step.cleanup`) run; then its undos (`compensate`); then it is `cancelled`. A step that is at work is told to stop, and what it returns within a
-   * minute is recorded. A run that has done nothing yet is cancelled at once. The outcome says which: `cancelling` or
+   * minute is recorded. The runs that it has invoked are asked to end, too. A run that nobody has claimed yet is cancelled at once. The outcome says which: `cancelling` or
    * `cancelled`.
    *
-   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, cleans up after its timeout, or has failed and
-   *   is being undone
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, or ends as failed: it cleans up or is undone after its
+   *   timeout, a full history or an error
    */
   cancel(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
 

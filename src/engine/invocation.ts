@@ -160,7 +160,7 @@ export class Invocation {
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random, longestStepMs } = this.context.options;
     const { runId, epoch, execution, workflow } = loaded;
-    // A step that cleans up is ended by its own timeout. After a cancel it also ends with the hour of all cleanups.
+    // A step that cleans up is ended by its own timeout. While the run closes it also ends with the hour of all cleanups.
     const isTimed =
       timeoutAt != null && (execution.isClosing || (execution.closing === undefined && !demand.isShielded));
     const endOfRun = () =>

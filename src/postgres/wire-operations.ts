@@ -17,7 +17,7 @@ export type OperationAnswer =
   | {
       readonly outcome: "cancelled" | "terminated";
       readonly runId: string;
-      /** The turn of the run that waited for its end. */
+      /** The turns of the run that waited for its end, and of those that are asked to end with it. */
       readonly others?: readonly OtherTurn[];
     }
   | {
@@ -26,6 +26,8 @@ export type OperationAnswer =
       readonly runId: string;
       /** The run's turn, if it may be claimed at once. */
       readonly turn?: number;
+      /** The turns of the runs that are asked to end with it. */
+      readonly others?: readonly OtherTurn[];
     }
   | {
       readonly outcome: "resumed";

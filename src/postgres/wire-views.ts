@@ -79,7 +79,7 @@ export type RunStatus =
   | "paused"
   /** It does not fit the code; other code unblocks it. */
   | "blocked"
-  /** It was cancelled, or its timeout has passed, and it cleans up. */
+  /** It cleans up, and then ends: it was cancelled, its timeout has passed, its history is full, or its handler has thrown. */
   | "cancelling"
   /** Its handler has ended without a result. What it did is undone, the last step first. */
   | "compensating"

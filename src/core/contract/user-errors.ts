@@ -105,9 +105,9 @@ export class TimeoutError extends Error {
 
 /**
  * The run is being cancelled, has reached its timeout, or its history is full. Thrown where the handler waits, so that
- * `finally` and `catch` can clean up. After a timeout any step or sleep does that: only waits for signals and callbacks are
- * refused. Else `step.cleanup` alone does it: all else is refused with the same error. Steps with `compensate` are undone
- * after that.
+ * `finally` and `catch` can clean up. `step.cleanup` alone does that: all else that the handler asks for is refused with the
+ * same error. Steps with `compensate` are undone after that. (Where an earlier release has written the timeout into the
+ * history, steps and sleeps still go on anywhere.)
  *
  * @example if (error instanceof CancelledError) log.info("cancelled", { reason: error.reason });
  */

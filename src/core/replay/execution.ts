@@ -129,7 +129,7 @@ export class Execution {
     return this.failing.describe(by, [...openChildren(this.pending), ...this.races.children]);
   }
 
-  /** Whether a cancel, its timeout or its full history ends the run. There is room for all records of its cleanups. */
+  /** Whether only the cleanups of the run go on. There is room for all records of them. */
   get isClosing(): boolean {
     return this.closing?.kind === "closing";
   }

@@ -159,7 +159,7 @@ export class RunTurn {
     return this.#end("ready", { ending: owed.length, endsAs });
   }
 
-  /** Tells the handler, as after a cancel, so that it cleans up. It was told already where the run's timeout has passed. */
+  /** Tells the handler, as after a cancel, so that it cleans up. It was told already if an earlier release has recorded the timeout. */
   async #endByLimit(endsAs: EndsAs): Promise<Plan> {
     const isTold = this.#loaded.execution.closing !== undefined || this.#claimed.attempted != null;
     return isTold ? await this.#endRun(endsAs) : this.#end("ready", { closing: true, cleansUp: true, endsAs });

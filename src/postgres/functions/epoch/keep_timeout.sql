@@ -7,5 +7,5 @@ begin
      set timeout_ms = layover.to_ms(t.timeout_at) - layover.to_ms(r.created_at)
     from layover.run_state t
    where r.id = run and r.timeout_ms is null and t.run_id = r.id and t.timeout_at is not null
-     and (t.cancelled_position is null or t.cancel_requested_at is null); -- after a cancel it is the end of the cleanups
+     and (t.cancelled_position is null or t.cancel_requested_at is null); -- while the run closes it is the end of the cleanups
 end $$;

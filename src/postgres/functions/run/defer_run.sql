@@ -1,7 +1,7 @@
 -- running -> parked and ready, when the holder of the lease has not seen all that has come. A branch was recorded during its turn, or
 -- something has come that the turn rules out (has_come). The turn's own records are dropped. What it demanded from the part that it
 -- saw is kept, unless its handler has ended by that part (ends_surely): then the run closes, so that nothing new begins until the next turn
--- ends it, or, where its history is full, tells its handler (`cleansUp`). A step whose record is dropped has had its effect: it leaves an
+-- ends it, or, where it cleans up before (`cleansUp`), writes that the run closes. A step whose record is dropped has had its effect: it leaves an
 -- attempt (keep_dropped), so that it is undone if the run ends before that step is carried out again.
 --
 -- It also answers finishes that come again.

@@ -1,9 +1,9 @@
 -- running -> parked, completed, failed or cancelled, when the holder of the lease finishes a turn that saw the whole history. It
 -- appends the turn's records and moves the run. (defer_run finishes a turn that saw less.)
 -- running -> parked and ready, when the run would end with a record later than its timeout. The records are kept, the end is dropped,
--- and the next claim writes the cancellation.
--- running -> parked and ready, when the run's history is full. Its handler has not ended: as after a cancel, it is told, and cleans up
--- (`cleansUp`). Then the run ends as this finish says (`ends_as`).
+-- and the next claim writes that the run closes.
+-- running -> parked and ready, when the run cleans up before it ends as this finish says (`cleansUp`, `ends_as`). Its history is full, and its
+-- handler is told, as after a cancel. Or its handler has thrown amid a cleanup, which goes on. The next claim writes that the run closes.
 --
 -- A turn that came to the record of one step and nothing else is finished by finish_step, if it claims the next turn.
 create or replace function layover.finish_run(p jsonb, f jsonb) returns json

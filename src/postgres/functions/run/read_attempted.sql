@@ -11,12 +11,12 @@ begin
         select s.path, s.occurrence, null::uuid as child, s.attempts,
             case when sum(octet_length(s.error)) over (order by s.path, s.occurrence) <= 1048576 then s.error end as error
           from (
-            select a.path, a.occurrence, max(a.number) as attempts, (array_agg(a.error order by a.number desc))[1] as error
+            select distinct on (a.path, a.occurrence) a.path, a.occurrence, a.number as attempts, a.error
               from layover.attempt a
              where a.run_id = run and a.epoch = read_attempted.epoch and not exists (
                select from layover.record h where h.run_id = run and h.epoch = read_attempted.epoch and h.kind = 'step' and h.path = a.path
                  and h.occurrence = a.occurrence)
-             group by a.path, a.occurrence) as s
+             order by a.path, a.occurrence, a.number desc) as s
         union all
         select r.parent_path, r.parent_occurrence, r.id, null, null
           from layover.run r join layover.run_state t on t.run_id = r.id and t.has_parent where r.parent_run_id = run

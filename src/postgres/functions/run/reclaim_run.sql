@@ -2,8 +2,8 @@
 -- running -> running, when a lease has expired.
 -- running -> parked until it is tried again, or blocked, when that happened too often in a row.
 -- blocked -> running, when new code may know better.
--- parked -> running, when the run's timeout has passed or its cancel was asked for, and no branch is at work but those that clean up: that
--- is written into the history. So is the end of the hour that all cleanups of a cancelled run have.
+-- parked -> running, when the run's timeout has passed or it is to close for another reason (`cancel_requested_at`), and no branch is at
+-- work but those that clean up: that is written into the history. So is the end of the hour that all its cleanups have.
 -- parked -> running, when nobody has claimed in this namespace before, when the turn has lost two leases, or when another deployment has
 -- refused the run.
 --
