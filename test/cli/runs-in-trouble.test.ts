@@ -71,7 +71,7 @@ describe("the commands for runs", () => {
     expect(waited).toMatchObject({ status: 1, stderr: expect.stringContaining("it is compensating.") });
 
     expect((await ask(["cancel", runId])).stderr).toBe(
-      `The run ${runId} is compensating, so it cannot be cancelled.\nIt has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.\n`,
+      `The run ${runId} is compensating, so it cannot be cancelled.\nIt has ended, or ends as failed: it cleans up, or undoes what it did. Terminate it if it does not end.\n`,
     );
     expect((await ask(["pause", runId])).stdout).toBe("Paused. Steps that are under way still end.\n");
     expect((await ask(["show", runId])).stdout).toMatch(/^stay@1 paused$/m);

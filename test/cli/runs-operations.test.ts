@@ -56,7 +56,7 @@ describe("the commands for runs", () => {
     expect(await ask(["cancel", runId])).toEqual({
       status: 1,
       stdout: "",
-      stderr: `The run ${runId} is cancelled, so it cannot be cancelled.\nIt has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.\n`,
+      stderr: `The run ${runId} is cancelled, so it cannot be cancelled.\nIt has ended, or ends as failed: it cleans up, or undoes what it did. Terminate it if it does not end.\n`,
     });
     const delayed = (await ask(["start", "nap", "--delay", "1h"])).stdout.trim();
     expect((await ask(["cancel", delayed])).stdout).toBe("Cancelled. It had done nothing yet.\n");

@@ -101,7 +101,7 @@ describe.each(faces)("a run that is undone, $face", ({ open }) => {
     await expect(client.cancel(runId)).rejects.toMatchObject({
       code: "not_applicable",
       message: `the run ${runId} is compensating, so it cannot be cancelled`,
-      hint: "It has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.",
+      hint: "It has ended, or ends as failed: it cleans up, or undoes what it did. Terminate it if it does not end.",
       details: { runStatus: "compensating" },
     });
     expect(await client.terminate(runId)).toMatchObject({ outcome: "terminated" });

@@ -21,8 +21,9 @@ describe("pause, resume, cancel and terminate over HTTP", () => {
   });
 
   it("cancel a run whose start was put off at once, and ask another one to clean up", async () => {
-    const { app, client } = anApp(database.query);
+    const { app, client, calls } = anApp(database.query);
     const { runId } = await client.start(order, { id: "1" });
+    await carryOut(calls, { runId, workflow: "order" }, { waitsFor: [] });
     const delayed = await client.start(order, { id: "2" }, { delay: "1 hour", id: "later" });
     const body = json({ by: "ada", reason: "ordered twice" });
     const cancelling = await app.request(`/v1/runs/${runId}/cancel`, body);
