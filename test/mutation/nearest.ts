@@ -179,6 +179,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/claims-read races/fitting races/budget platform/large-histories races/late-calls",
   ],
   [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],
+  [/^is_understood$/, "races/reclaims races/run-claims-told races/branch-claims-told"],
   [/^is_due_late$/, "races/due-late engine/lost-answers"],
   [/wrongly_armed|^is_one_struck$|^check_armed$/, "postgres/processes platform/rearming races/late-calls"],
   [/^(ready_after|show_ready_at)$/, "engine/clock-steps races/keeping postgres/statuses"],
