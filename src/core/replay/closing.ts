@@ -12,13 +12,16 @@ export type ClosingKind = "cancellation" | "closing";
 
 /**
  * The reason of a run that closes for a cleanup that was under way when its handler threw. What else the run waits for is dropped, and
- * no part of the handler is told so. The part that cleans up may begin another cleanup. All else that it asks for is refused.
+ * no part of the handler is told so: what was at work and ends later still settles it. A part that goes on may begin another cleanup. Nothing
+ * else that it asks for is answered.
  */
 export const afterThrow = "its handler has thrown";
 
 export class Closing {
   readonly kind: ClosingKind;
   readonly reason: string | undefined;
+  /** Whether the handler had thrown when this was recorded. Code that was deployed since may catch the error. */
+  readonly isAfterThrow: boolean;
   /** Whether the cleanups, too, have taken too long. */
   readonly #isCleanupOver: boolean;
   #refusals = 0;
@@ -26,6 +29,7 @@ export class Closing {
   constructor(kind: ClosingKind, reason: string | undefined, before: Closing | undefined) {
     this.kind = kind;
     this.reason = reason;
+    this.isAfterThrow = reason === afterThrow;
     this.#isCleanupOver = before?.kind === "closing";
     this.#refusals = before === undefined ? 0 : before.#refusals;
   }

@@ -1,7 +1,7 @@
 /**
  * The races that were decided. What their losers asked for is dropped, though a record of it may still come. So is what a run waits
  * for when it is told to close: of that, only the ends of runs may still come. What a run waits for that closes since its handler has
- * thrown is dropped as the losers of a race are: the run may be retried, and waits for it again then.
+ * thrown is dropped as the losers of a race are, but nobody is told so: the run may be retried, and waits for it again then.
  */
 import { type Demand, placeName } from "./demand.ts";
 import type { OpenChild } from "./failing.ts";
@@ -13,10 +13,17 @@ export interface Release {
   readonly position: number;
 }
 
+interface Close {
+  readonly isAfterThrow: boolean;
+  readonly isTold: boolean;
+}
+
 export class DecidedRaces {
   readonly releases: Release[] = [];
   /** The position after which each loser was asked for, by its place. */
   readonly losers = new Map<string, number>();
+  /** Those of the losers that were not told so, by their places: a record that still comes settles them. */
+  readonly untold = new Map<string, Demand>();
   /** The runs among the losers. */
   readonly children: OpenChild[] = [];
   /** The places of the runs that were waited for when the run was told to close. */
@@ -32,14 +39,16 @@ export class DecidedRaces {
     return this.losers.has(place) || (record.kind === "child" && this.#leftRuns.has(place));
   }
 
-  /** Drops what is pending, as the run is told to close. */
-  drop(demand: Demand, pending: Map<string, Demand>): void {
+  /** Drops what is pending, as the run closes. `isTold`: whether the handler is told so. */
+  drop(demand: Demand, pending: Map<string, Demand>, { isAfterThrow, isTold }: Close): void {
     const place = placeName(demand);
+    if (!isTold) this.untold.set(place, demand);
+    if (isAfterThrow) return this.lose(demand, pending);
     pending.delete(place);
     if (demand.wanted.kind === "child") this.#leftRuns.add(place);
   }
 
-  /** Drops what is pending, as a loser. `leftAt`: the position that decided so. Undefined: the handler has thrown. */
+  /** Drops what is pending, as a loser. `leftAt`: the position that decided so. Undefined: the run closes since its handler has thrown. */
   lose(demand: Demand, pending: Map<string, Demand>, leftAt?: number): void {
     const place = placeName(demand);
     pending.delete(place);
@@ -47,6 +56,12 @@ export class DecidedRaces {
     const { wanted } = demand;
     if (wanted.kind === "child")
       this.children.push({ runId: wanted.runId(undefined), ...(leftAt !== undefined && { leftAt }) });
+  }
+
+  /** Forgets a loser: its record has come. */
+  forget(place: string): void {
+    this.losers.delete(place);
+    this.untold.delete(place);
   }
 
   /** Notes a decision. What is pending below the prefix has lost. */

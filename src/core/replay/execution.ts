@@ -9,7 +9,7 @@
 import { CancelledError } from "../contract/user-errors.ts";
 import { defaultLimits } from "../limits.ts";
 import { CalledBodies } from "./called-bodies.ts";
-import { afterThrow, Closing, type ClosingKind } from "./closing.ts";
+import { Closing, type ClosingKind } from "./closing.ts";
 import { Copied } from "./copied.ts";
 import { DecidedRaces } from "./decided-races.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
@@ -38,6 +38,8 @@ export class Execution {
   isSetback = false;
   /** The end of the run before its time. Undefined: no record of the history tells of one. */
   closing: Closing | undefined;
+  /** The same, if the handler was told: it was not if it had thrown by itself. */
+  toldOf: Closing | undefined;
   /** How the run ends, once it is undone. Nobody asks the handler any more. */
   ending: Ending | undefined;
   readonly undos: Undos;
@@ -87,9 +89,9 @@ export class Execution {
     return [...this.#pending.values()];
   }
 
-  /** Whether the run waits for more than its history can record. Such a run is ended, so nothing more is made for it. */
+  /** Whether the run waits for more than its history can record. Such a run is ended, so nothing more is made for it. Cleanups have room. */
   get isOverfull(): boolean {
-    if (this.isClosing) return false;
+    if (this.isClosing || this.outcome?.kind === "threw") return false;
     return this.position + this.#pending.size > defaultLimits.historyRecords;
   }
 
@@ -114,10 +116,7 @@ export class Execution {
     return this.outcome === undefined && this.divergence === undefined && this.#pending.size === 0;
   }
 
-  /**
-   * Waits for what the handler awaits of its own: until its next demand, its end, or the end of `patience`. Then lets it
-   * come to rest.
-   */
+  /** Waits for what the handler awaits of its own: until its next demand, its end, or the end of `patience`. Then lets it come to rest. */
   async awaitForeign(patience: Promise<void>): Promise<void> {
     if (!this.isAwaitingForeign) return;
     await Promise.race([patience, new Promise<void>((resolve) => (this.#wake = resolve))]);
@@ -159,7 +158,7 @@ export class Execution {
   async hand(record: HistoryRecord): Promise<void> {
     if (this.divergence !== undefined) return;
     const key = placeName(record);
-    const demand = this.#pending.get(key);
+    const demand = this.#pending.get(key) ?? this.races.untold.get(key);
     const isOfRun = record.kind === "cancellation" || record.kind === "closing" || record.kind === "ending";
     const isAskedFor = demand === undefined ? this.races.mayRecord(record) : isOf(demand, record);
     if (!isOfRun && !isAskedFor) {
@@ -178,7 +177,7 @@ export class Execution {
       if (record.kind === "cancellation" || record.kind === "closing") return this.#close(record.kind, record);
       const demandedAfter = demand?.demandedAfter ?? this.races.losers.get(key);
       this.#pending.delete(key);
-      this.races.losers.delete(key);
+      this.races.forget(key);
       const error = this.#settle(demand, record);
       this.failing.note(record, demandedAfter, error, demand?.wanted);
       this.copied.note(this.position);
@@ -247,6 +246,7 @@ export class Execution {
     this.outcome = undefined;
     this.#pending.clear();
     this.races.losers.clear();
+    this.races.untold.clear();
     void this.undos
       .carryOut(ending.owed, (place, step) => this.#add({ ...place, map: undefined, isShielded: true }, step))
       .then((failed) => (this.outcome = { kind: "undone", failed }));
@@ -261,15 +261,15 @@ export class Execution {
     return never;
   }
 
-  /** A race is decided: what is asked for below this prefix is dropped, but for cleanups. A record of it may still come. */
+  /** A race is decided: what is asked for below this prefix is dropped, but while cleanups go on alone. A record of it may still come. */
   release(prefix: string): void {
-    if (this.isClosing) return;
+    if (this.toldOf?.kind === "closing") return;
     this.races.add({ prefix, position: this.position }, this.#pending);
   }
 
   /**
    * Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. If the run closes since its
-   * handler has thrown, nothing is rejected. What the handler asks for afterwards outside of a cleanup is refused.
+   * handler has thrown, nothing is rejected, and what still comes settles it.
    */
   #close(kind: ClosingKind, { value, attempts }: HistoryRecord): void {
     const closing = new Closing(kind, value ?? undefined, this.closing);
@@ -278,9 +278,11 @@ export class Execution {
     // A turn was begun, and was not finished.
     const [sole, another] = refused;
     if (attempts > 1 && sole?.wanted.kind === "step" && another === undefined) this.undos.noteBegun(sole);
-    const isAfterThrow = this.outcome?.kind === "threw" && value === afterThrow;
-    for (const demand of refused) this.races[isAfterThrow ? "lose" : "drop"](demand, this.#pending);
-    if (isAfterThrow) return;
+    const isTold = !(closing.isAfterThrow && this.outcome?.kind === "threw");
+    for (const demand of refused)
+      this.races.drop(demand, this.#pending, { isAfterThrow: closing.isAfterThrow, isTold });
+    if (!isTold) return;
+    this.toldOf = closing;
     for (const demand of refused) demand.reject(new CancelledError(closing.reason));
     this.tooMuch.reject(new CancelledError(closing.reason));
   }

@@ -133,14 +133,15 @@ async function judge(loaded: LoadedRun, stored: StoredRun, asked: readonly Asked
   const isStoredOver = ["completed", "failed", "cancelled"].includes(stored.status);
   if (!isStoredOver) {
     // What was recorded since a handler was last run on may well end the run.
-    if (!execution.isOver || position > stored.handedPosition) return { outcome: "fits", asked };
+    if (!execution.isOver || execution.mustCleanUp || position > stored.handedPosition)
+      return { outcome: "fits", asked };
     return ends(`the code has ended, where the run was ${stored.status}`);
   }
   if (stored.status === "cancelled") return { outcome: "fits", asked }; // it may have been ended anywhere
+  // Many a run fails by its timeout or its limits, wherever it stands. So has one that closes, and its history does not tell why.
+  if (stored.status === "failed" && (!execution.isOver || execution.isClosing)) return { outcome: "fits", asked };
   if (!execution.isOver) {
     const rest = execution.pending.map((demand) => `${demand.wanted.kind} ${placeName(demand)}`).join(", ");
-    // Many a run fails by its timeout or its limits, wherever it stands.
-    if (stored.status === "failed") return { outcome: "fits", asked };
     return ends(`the run is completed, and the code goes on: it asks for ${rest === "" ? "nothing" : rest}`);
   }
   const { next, value } = await describeEnd(loaded);

@@ -17,17 +17,27 @@ function randomOf(from: number): () => number {
 }
 
 test(
-  "a retry gives no piece of a program another one's result, and carries out nothing again that has succeeded",
+  "a retry gives no piece of a program another one's result, carries out nothing again that has succeeded, and fits what it keeps",
   async () => {
-    const outcomes: Record<string, number> = { completed: 0, failed: 0, refused: 0, stuck: 0, retries: 0 };
+    const outcomes: Record<string, number> = {
+      completed: 0,
+      failed: 0,
+      refused: 0,
+      diverged: 0,
+      stuck: 0,
+      retries: 0,
+      cleanups: 0,
+    };
     for (let number = 0; number < programs; number += 1) {
       const random = randomOf(seed * 1_000_003 + number);
-      const { outcome, retries, wrongs } = await playAndRetry(aProgram(random, number % 2 === 1), random);
+      const { outcome, retries, cleanups, wrongs } = await playAndRetry(aProgram(random, number % 2 === 1), random);
       expect(wrongs, `program ${number} of seed ${seed}`).toEqual([]);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       outcomes["retries"] = (outcomes["retries"] ?? 0) + retries;
+      outcomes["cleanups"] = (outcomes["cleanups"] ?? 0) + cleanups;
     }
     console.log(`${programs} random programs, seed ${seed}:`, JSON.stringify(outcomes));
+    expect(outcomes["diverged"]).toBe(0);
     expect(outcomes["retries"]).toBeGreaterThan(programs / 4);
   },
   programs * 100,

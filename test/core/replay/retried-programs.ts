@@ -4,6 +4,7 @@
  */
 import { encode } from "../../../src/core/codec/codec.ts";
 import type { Step } from "../../../src/core/contract/step.ts";
+import { afterThrow } from "../../../src/core/replay/closing.ts";
 import { type Demand, placeName } from "../../../src/core/replay/demand.ts";
 import { Execution } from "../../../src/core/replay/execution.ts";
 import type { HistoryRecord } from "../../../src/core/replay/history.ts";
@@ -27,6 +28,7 @@ type Piece =
       readonly parts: readonly Piece[];
     }
   | { readonly kind: "scope"; readonly part: Piece }
+  | { readonly kind: "cleanup"; readonly steps: readonly { readonly id: string; readonly name: string }[] }
   /** The first flow that comes to it begins it, and all of them wait for it. */
   | { readonly kind: "shared"; readonly part: Piece }
   | {
@@ -37,7 +39,7 @@ type Piece =
     };
 
 /** Which pieces a crowded program is made of. */
-const crowdedKinds = [0, 4, 5, 5, 5, 6, 9, 9, 9, 10, 11, 11] as const;
+const crowdedKinds = [0, 4, 5, 5, 5, 6, 9, 9, 9, 10, 11, 11, 12] as const;
 
 /** `isCrowded`: flows run beside each other, catch what fails, and all steps have one name. So places are soon mistaken. */
 export function aProgram(random: Random, isCrowded: boolean): Piece {
@@ -46,7 +48,7 @@ export function aProgram(random: Random, isCrowded: boolean): Piece {
   const below = (limit: number) => Math.floor(random() * limit);
   const some = (depth: number, most: number) => Array.from({ length: 1 + below(most) }, () => piece(depth - 1));
   const piece = (depth: number): Piece => {
-    const drawn = below(12);
+    const drawn = below(13);
     const kind = depth <= 0 ? 0 : isCrowded ? (crowdedKinds[drawn] ?? 0) : drawn;
     if (kind <= 3) return { kind: "step", id: `${++count}`, name: isCrowded || random() < 0.7 ? "a" : "b" };
     if (kind === 4) return { kind: "sequence", parts: some(depth, 3) };
@@ -69,6 +71,8 @@ export function aProgram(random: Random, isCrowded: boolean): Piece {
     }
     if (kind === 11) return shared[below(shared.length)] ?? piece(depth - 1);
     if (kind === 8) return { kind: "scope", part: piece(depth - 1) };
+    if (kind === 12)
+      return { kind: "cleanup", steps: Array.from({ length: 1 + below(3) }, () => ({ id: `${++count}`, name: "a" })) };
     return {
       kind: "guarded",
       part: piece(depth - 1),
@@ -88,11 +92,8 @@ interface World {
 /** Carries out a piece. */
 async function play(piece: Piece, step: Step, world: World): Promise<void> {
   switch (piece.kind) {
-    case "step": {
-      const result = await step.run(piece.name, () => piece.id);
-      if (result !== piece.id) world.wrong(`piece ${piece.id} was given the result of piece ${result}`);
-      return;
-    }
+    case "step":
+      return await runStep(piece.id, piece.name, step, world);
     case "sequence":
       for (const part of piece.parts) await play(part, step, world);
       return;
@@ -115,6 +116,11 @@ async function play(piece: Piece, step: Step, world: World): Promise<void> {
         );
       return;
     }
+    case "cleanup":
+      await step.cleanup("c", async ({ step }) => {
+        for (const { id, name } of piece.steps) await runStep(id, name, step, world);
+      });
+      return;
     case "scope":
       await step.scope("s", (context) => play(piece.part, context.step, world));
       return;
@@ -134,6 +140,11 @@ async function play(piece: Piece, step: Step, world: World): Promise<void> {
   }
 }
 
+async function runStep(id: string, name: string, step: Pick<Step, "run">, { wrong }: World): Promise<void> {
+  const result = await step.run(name, () => id);
+  if (result !== id) wrong(`piece ${id} was given the result of piece ${result}`);
+}
+
 /** Waits for all, and fails then by the first failure. */
 function throwFirst(settled: readonly PromiseSettledResult<void>[], how: string): void {
   const failed = settled.find((one) => one.status === "rejected");
@@ -141,15 +152,18 @@ function throwFirst(settled: readonly PromiseSettledResult<void>[], how: string)
 }
 
 export interface Verdict {
-  readonly outcome: "completed" | "failed" | "refused" | "stuck";
+  readonly outcome: "completed" | "failed" | "refused" | "diverged" | "stuck";
   /** How often it was retried. */
   readonly retries: number;
+  /** How often it was retried after an error amid a cleanup. */
+  readonly cleanups: number;
   readonly wrongs: readonly string[];
 }
 
 /** Plays a program until it completes, or a retry is refused. Each try fails some steps, the fifth one none. */
 export async function playAndRetry(program: Piece, random: Random): Promise<Verdict> {
   const wrongs: string[] = [];
+  let cleanups = 0;
   let history: readonly HistoryRecord[] = [];
   for (let retries = 0; ; retries += 1) {
     const succeeded = new Set(history.filter(({ isFailure }) => !isFailure).map(({ value }) => value));
@@ -160,13 +174,14 @@ export async function playAndRetry(program: Piece, random: Random): Promise<Verd
         if (succeeded.has(encode(id))) wrongs.push(`piece ${id} was carried out again`);
       },
     });
-    if (isRefused) return { outcome: "refused", retries, wrongs };
-    if (execution.outcome === undefined) return { outcome: "stuck", retries, wrongs };
-    if (execution.outcome.kind !== "threw") return { outcome: "completed", retries, wrongs };
+    if (isRefused) return { outcome: "diverged", retries, cleanups, wrongs };
+    if (execution.outcome === undefined) return { outcome: "stuck", retries, cleanups, wrongs };
+    if (execution.outcome.kind !== "threw") return { outcome: "completed", retries, cleanups, wrongs };
     const { at = records.length + 1, repeats } = execution.describeFailure({ thrown: execution.outcome.error });
-    if (at > records.length) return { outcome: "failed", retries, wrongs };
-    if (repeats.length > 0) return { outcome: "refused", retries, wrongs };
+    if (at > records.length) return { outcome: "failed", retries, cleanups, wrongs };
+    if (repeats.length > 0) return { outcome: "refused", retries, cleanups, wrongs };
     history = records.filter(({ isFailure }, index) => index + 1 < at || (index + 1 > at && !isFailure));
+    if (records.some(({ kind }) => kind === "closing")) cleanups += 1;
   }
 }
 
@@ -202,14 +217,27 @@ async function playOnce(
     await hand(record);
     if (execution.divergence !== undefined) return { execution, records, isRefused: true };
   }
-  while (execution.outcome === undefined && execution.pending.length > 0) {
-    const demand = execution.pending[Math.floor(random() * execution.pending.length)];
+  let left: readonly Demand[] = []; // what the run waited for when its handler had thrown amid a cleanup: it may be at work
+  while (!execution.isOver || execution.mustCleanUp) {
+    if (execution.mustCleanUp && random() < 0.5) {
+      left = execution.pending;
+      await hand(closing);
+      left = left.filter(({ path, occurrence }) => execution.find(path, occurrence) === undefined);
+      continue;
+    }
+    const pending = [...execution.pending, ...left];
+    const demand = pending[Math.floor(random() * pending.length)];
     if (demand === undefined) break;
+    left = left.filter((one) => one !== demand);
     await hand(await recordOf(demand, random() < chanceToFail, begin));
     if (execution.divergence !== undefined) throw new Error(`${placeName(demand)}: ${execution.divergence}`);
   }
   return { execution, records, isRefused: false };
 }
+
+const closing: HistoryRecord = {
+  ...{ kind: "closing", path: "", occurrence: 1, isFailure: true, value: afterThrow, recordedAt: 0, attempts: 1 },
+};
 
 async function recordOf(demand: Demand, isFailure: boolean, begin: (id: string) => void): Promise<HistoryRecord> {
   const { path, occurrence, wanted } = demand;

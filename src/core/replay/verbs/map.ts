@@ -30,10 +30,10 @@ export async function mapSettled<Item, Result>(
   options: MapOptions<Item> = {},
 ): Promise<Settled<Result>[]> {
   const { execution } = scope;
-  const { closing } = execution;
+  const { toldOf } = execution;
   const outcomes = await Promise.allSettled(begin(scope, { name, items, each, options, failsFast: false }));
   // It settles failures of items, and the end of the run is none.
-  if (execution.closing !== closing) throw new CancelledError(execution.closing?.reason);
+  if (execution.toldOf !== toldOf) throw new CancelledError(execution.toldOf?.reason);
   return outcomes;
 }
 
