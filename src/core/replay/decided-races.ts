@@ -42,10 +42,10 @@ export class DecidedRaces {
   /** Drops what is pending, as the run closes. `isTold`: whether the handler is told so. */
   drop(demand: Demand, pending: Map<string, Demand>, { isAfterThrow, isTold }: Close): void {
     const place = placeName(demand);
-    if (!isTold) this.untold.set(place, demand);
-    if (isAfterThrow) return this.lose(demand, pending);
     pending.delete(place);
-    if (demand.wanted.kind === "child") this.#leftRuns.add(place);
+    if (!isTold) this.untold.set(place, demand);
+    if (isAfterThrow) this.lose(demand, pending);
+    else if (demand.wanted.kind === "child") this.#leftRuns.add(place);
   }
 
   /** Drops what is pending, as a loser. `leftAt`: the position that decided so. Undefined: the run closes since its handler has thrown. */
@@ -62,6 +62,12 @@ export class DecidedRaces {
   forget(place: string): void {
     this.losers.delete(place);
     this.untold.delete(place);
+  }
+
+  /** Forgets all losers: nothing of them is recorded any more. */
+  forgetAll(): void {
+    this.losers.clear();
+    this.untold.clear();
   }
 
   /** Notes a decision. What is pending below the prefix has lost. */

@@ -245,8 +245,7 @@ export class Execution {
     this.ending = ending;
     this.outcome = undefined;
     this.#pending.clear();
-    this.races.losers.clear();
-    this.races.untold.clear();
+    this.races.forgetAll();
     void this.undos
       .carryOut(ending.owed, (place, step) => this.#add({ ...place, map: undefined, isShielded: true }, step))
       .then((failed) => (this.outcome = { kind: "undone", failed }));
@@ -268,8 +267,8 @@ export class Execution {
   }
 
   /**
-   * Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. If the run closes since its
-   * handler has thrown, nothing is rejected, and what still comes settles it.
+   * Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. A handler that has thrown is told
+   * nothing, and what still comes settles what it waits for.
    */
   #close(kind: ClosingKind, { value, attempts }: HistoryRecord): void {
     const closing = new Closing(kind, value ?? undefined, this.closing);
