@@ -53,7 +53,8 @@ const booked = ["completed", ["booked", "succeeded"]] as const;
 const stopped = ["cancelled", [undefined, "unknown"]] as const;
 
 test.each([
-  ["at work in the parent's turn", "cancel", ...booked, ["a"]],
+  ["at work in the parent's turn", "cancel", ...stopped, ["a"]],
+  ["at work in the parent's turn", "abandon", ...booked, ["a"]],
   ["at work in branches", "cancel", ...stopped, ["a", "b"]],
   ["at work in branches", "abandon", ...booked, ["a", "b"]],
   ["asleep", "cancel", ...stopped, ["a"]],

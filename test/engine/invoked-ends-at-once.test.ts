@@ -1,5 +1,5 @@
 /**
- * An invoked run that ends while its parent is cancelled: each in both orders, held by locks. Afterwards the engine goes on with the
+ * An invoked run that ends while its parent is cancelled: in both orders, held by locks. Afterwards the engine goes on with the
  * parent. No deployment of the world carries the invoked run, so the test itself carries it out.
  */
 import { randomUUID } from "node:crypto";
@@ -43,20 +43,32 @@ async function aFamily() {
 const ends = ({ runId }: { readonly runId: string }) =>
   stage.look("select path, child_status, child_value from layover.pending where run_id = $1", [runId]);
 
-test.each(["the end", "the cancel"])(
-  "a run that ends while its parent is cancelled is recorded once, ahead of the ending, and its undo is told the result: %s comes first",
-  async (what) => {
-    const { world, run, told, endBy, cancelBy } = await aFamily();
-    const [first, second] = what === "the end" ? [endBy, cancelBy] : [cancelBy, endBy];
-    const answers = await stage.collide<unknown, unknown>({ first, second });
-    const ended = { turns: [{ outcome: "finished", status: "completed" }] };
-    const asked = { outcome: "cancelling", turn: 2 };
-    expect(answers).toMatchObject(what === "the end" ? [ended, asked] : [asked, ended]);
-    expect(await ends(run)).toEqual([{ path: "it", child_status: "completed", child_value: '0"booked"' }]);
-    expect(await world.run(run)).toMatchObject({ status: "cancelled", undos: { owed: 1, done: 1, failed: 0 } });
-    expect(await recordsOf({ world, run })).toEqual(["closing ", "child it", "ending ", "step [undo]/it"]);
-    expect(told).toEqual([["booked", "succeeded"]]);
-    expect(await ends(run)).toEqual([]);
-    expect(await stage.violations()).toEqual([]);
-  },
-);
+const ended = (status: string) => ({ turns: [{ outcome: "finished", status }] });
+const asked = { outcome: "cancelling", turn: 2 };
+
+test("a run that ends before its parent is cancelled is recorded once, ahead of the ending, and its undo is told the result", async () => {
+  const { world, run, told, endBy, cancelBy } = await aFamily();
+  const answers = await stage.collide<unknown, unknown>({ first: endBy, second: cancelBy });
+  expect(answers).toMatchObject([ended("completed"), asked]);
+  expect(await ends(run)).toEqual([{ path: "it", child_status: "completed", child_value: '0"booked"' }]);
+  expect(await world.run(run)).toMatchObject({ status: "cancelled", undos: { owed: 1, done: 1, failed: 0 } });
+  expect(await recordsOf({ world, run })).toEqual(["closing ", "child it", "ending ", "step [undo]/it"]);
+  expect(told).toEqual([["booked", "succeeded"]]);
+  expect(await ends(run)).toEqual([]);
+  expect(await stage.violations()).toEqual([]);
+});
+
+test("a run that would end after its parent is cancelled is asked to end first, and given up where nobody carries it for a day", async () => {
+  const { world, run, told, endBy, cancelBy } = await aFamily();
+  const answers = await stage.collide<unknown, unknown>({ first: cancelBy, second: endBy });
+  expect(answers).toMatchObject([asked, ended("parked")]);
+  const [invoked] = await childrenOf(world);
+  expect(invoked).toMatchObject({ status: "cancelling" });
+  expect(await ends(run)).toEqual([{ path: "it", child_status: null, child_value: null }]);
+  expect(await world.run(run)).toMatchObject({ status: "cancelled", undos: { owed: 1, done: 1, failed: 0 } });
+  expect(await recordsOf({ world, run })).toEqual(["closing ", "ending ", "step [undo]/it"]);
+  expect((await world.history(run)).attempts).toMatchObject([{ path: "it", error: { code: "given_up" } }]);
+  expect(told).toEqual([[undefined, "unknown"]]);
+  expect(await ends(run)).toEqual([]);
+  expect(await stage.violations()).toEqual([]);
+});

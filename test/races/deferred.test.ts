@@ -119,9 +119,9 @@ describeSomePostgres(
     };
 
     describe.each([
-      ["a step has succeeded", { records: [aRecord("sleep", "nap"), x] }],
-      ["an attempt of a step has failed", { next: "parked" as const, attempt: failed }],
-    ])("where %s", (_, told) => {
+      ["a step has succeeded", { records: [aRecord("sleep", "nap"), x] }, expect.stringContaining('"interrupted"')],
+      ["an attempt of a step has failed", { next: "parked" as const, attempt: failed }, failed.error],
+    ])("where %s", (_, told, error) => {
       const defers = async () => {
         const run = await aRunToDefer();
         const answer = await run.finish(stage.onlooker, { token: "second", position: 0, ...told });
@@ -137,7 +137,7 @@ describeSomePostgres(
       };
 
       test("it is told as begun if the run ends before it is carried out again", async () => {
-        expect(await attemptedBy(await defers(), "third", 1, 4)).toEqual([{ ...at("x"), attempts: 1 }]);
+        expect(await attemptedBy(await defers(), "third", 1, 4)).toEqual([{ ...at("x"), attempts: 1, error }]);
       });
 
       test("it is told as begun once, if that happens twice", async () => {
@@ -146,7 +146,7 @@ describeSomePostgres(
         const again = { token: "third", position: 0, ...told };
         expect(await run.finish(stage.onlooker, again)).toMatchObject({ outcome: "deferred" });
         await run.claim(stage.onlooker, { token: "fourth", turn: 4 });
-        expect(await attemptedBy(run, "fourth", 1, 5)).toEqual([{ ...at("x"), attempts: 1 }]);
+        expect(await attemptedBy(run, "fourth", 1, 5)).toEqual([{ ...at("x"), attempts: 1, error }]);
       });
 
       test("it is not once it has a record", async () => {

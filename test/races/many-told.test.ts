@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { OperateRunsCall } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aParkedRun, aRun, branches, type Run, soon } from "./runs.ts";
+import { aParkedRun, aRun, aRunAtWork, branches, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -29,8 +29,9 @@ describeSomePostgres(
     });
 
     test("of refused runs in the order of the codes", async () => {
-      const [, cancelled] = await start(10, 11, 12);
-      await cancelled?.operate(stage.onlooker, "cancel");
+      await start(10, 12);
+      const cancelled = await aRunAtWork(stage, { runId: idOf(11) });
+      await cancelled.operate(stage.onlooker, "cancel");
       await stage.onlooker.query(
         `insert into layover.operation (run_id, call_id, verb, asked_at, verdict)
            select $1, gen_random_uuid(), 'pause', layover.now(), '{}' from generate_series(1, 1000)`,

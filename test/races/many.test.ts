@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { OperateRunsAnswer, OperateRunsCall } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aParkedRun, aRun, aWaitFor, branches, noon, type Run, soon } from "./runs.ts";
+import { aParkedRun, aRun, aRunAtWork, aWaitFor, branches, noon, type Run, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -122,7 +122,7 @@ describeSomePostgres(
 
     test("tells of refused runs why, how many they are, and the first ten", async () => {
       for (let n = 10; n < 22; n += 1) {
-        const run = await aRun(stage, { runId: `019b799c-f200-7000-8000-0000000000${n}` });
+        const run = await aRunAtWork(stage, { runId: `019b799c-f200-7000-8000-0000000000${n}` });
         await run.operate(stage.onlooker, "cancel");
       }
       await start(1);
@@ -217,7 +217,7 @@ describeSomePostgres(
       test("takes the default namespace, and makes a callId with the database's time", async () => {
         await start(1);
         const [row] = await ask({ verb: "cancel", filter: flow });
-        expect(row?.["answer"]).toMatchObject({ runs: 1, outcomes: { cancelling: 1 }, callId: expect.any(String) });
+        expect(row?.["answer"]).toMatchObject({ runs: 1, outcomes: { cancelled: 1 }, callId: expect.any(String) });
         const [{ at } = { at: "" }] = await stage.look("select call_id as at from layover.operation");
         expect(Number.parseInt(String(at).replace("-", "").slice(0, 12), 16)).toBe(noon);
       });

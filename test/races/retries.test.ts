@@ -61,6 +61,13 @@ describeSomePostgres("a retry", (database) => {
     expect(await kept(run)).toEqual(['a 0"A"', 'c 0"C"', "go 0true", "stop 0false"]);
   });
 
+  test("forgets that the run closed since its handler had thrown amid a cleanup, and keeps what came after that", async () => {
+    const closing = aRecord("closing", "", { isFailure: true });
+    const run = await aFailedRun([...records, closing, aRecord("step", "tidy", { value: '0"T"' })]);
+    expect(await retry(run, { epoch: 1 })).toMatchObject({ outcome: "retried", kept: 5, dropped: 4 });
+    expect(await kept(run)).toEqual(['a 0"A"', 'c 0"C"', "go 0true", "stop 0false", 'tidy 0"T"']);
+  });
+
   test("keeps failures and waits that timed out before the record that failed the run", async () => {
     const timedOut = aRecord("signal", "go", { isFailure: true });
     const failure = { ...failing, at: 4, timeouts: [5] };
@@ -137,6 +144,7 @@ describeSomePostgres("a retry", (database) => {
       const run = await aFailedRun(records, { ...failing, repeats });
       expect(await retry(run)).toEqual({ outcome: "would_repeat", places: repeats, runId: run.id });
       const closed = await aFailedRun([...records, aRecord("closing", "", { isFailure: true })]);
+      await stage.onlooker.query("update layover.run_state set failure = null where run_id = $1", [closed.id]);
       expect(await retry(closed)).toEqual({ outcome: "closing", runId: closed.id });
     });
 
