@@ -128,7 +128,7 @@ function cancel(run: Run, now: number, { reason }: OperationCall): Answer {
   if (isOver(run) || isEnding(run)) return { outcome: "not_applicable", runId };
   if (run.cancel !== undefined) return { outcome: "cancelling", runId };
   if (run.turn === 1 && run.lease === undefined && !run.isInterrupted && run.history.length === 0) {
-    end(run, now, `the run was cancelled: ${reason}`);
+    end(run, now, `"data": {"reason": "${reason}"}, `, `the run was cancelled: ${reason}`);
     return { outcome: "cancelled", runId };
   }
   Object.assign(run, { cancel: { reason }, pausedAt: undefined, isBlocked: false, readyAt: now });
@@ -146,12 +146,12 @@ function isEnding({ cancel, cancelledPosition, ending, isClosing, endsAs, histor
 
 function terminate(run: Run, now: number, { by, reason }: OperationCall): Answer {
   if (isOver(run)) return { outcome: "not_applicable", runId: run.id };
-  end(run, now, `terminated by ${by}: ${reason}`);
+  end(run, now, "", `terminated by ${by}: ${reason}`);
   return { outcome: "terminated", runId: run.id };
 }
 
-function end(run: Run, now: number, message: string): void {
-  const error = `0{"name": "CancelledError", "message": "${message}"}`;
+function end(run: Run, now: number, data: string, message: string): void {
+  const error = `0{${data}"name": "CancelledError", "message": "${message}"}`;
   Object.assign(run, { status: "cancelled", lease: undefined, readyAt: undefined, endedAt: now, error });
   Object.assign(run, { rows: [], maps: new Map(), isBlocked: false, endsAs: undefined });
 }

@@ -29,7 +29,8 @@ describeSomePostgres(
           expect(await each.state()).toMatchObject({ status: "cancelled", dueAt: null, readyAt: null });
           expect(await stage.onlooker.call("get_run", { runId: each.id })).toMatchObject({
             endedAt: noon + 2 * second,
-            error: '0{"name": "CancelledError", "message": "the run was cancelled: ordered twice"}',
+            error:
+              '0{"data": {"reason": "ordered twice"}, "name": "CancelledError", "message": "the run was cancelled: ordered twice"}',
           });
         }
       });

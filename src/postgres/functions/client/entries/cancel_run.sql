@@ -40,7 +40,8 @@ begin
     v_verdict := layover.keep_operation(v_run, 'cancel', p, json_build_object('outcome', 'not_applicable', 'runId', v_run,
       'status', (select layover.run_status(t) from layover.run_state t where t.run_id = v_run)));
   elsif v_verdict is null and s.is_untouched then
-    perform layover.end_run(v_run, concat_ws(': ', 'the run was cancelled', p->>'reason'));
+    perform layover.end_run(v_run, jsonb_build_object('message', concat_ws(': ', 'the run was cancelled', p->>'reason'))
+      || case when p ? 'reason' then jsonb_build_object('data', jsonb_build_object('reason', p->'reason')) else '{}' end);
     v_others := layover.tell_parent(v_run, p->'armed');
     v_verdict := layover.keep_operation(v_run, 'cancel', p, json_build_object('outcome', 'cancelled', 'runId', v_run));
   elsif v_verdict is null then

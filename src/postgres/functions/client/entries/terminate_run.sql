@@ -27,7 +27,7 @@ begin
       'status', (select t.status from layover.run_state t where t.run_id = v_run)));
   elsif v_verdict is null then
     v_others := layover.leave_children(v_run, null, p->'armed', is_all => true);
-    perform layover.end_run(v_run, v_why);
+    perform layover.end_run(v_run, jsonb_build_object('message', v_why));
     v_others := coalesce(v_others, '[]') || coalesce(layover.tell_parent(v_run, p->'armed')::jsonb, '[]');
     v_verdict := layover.keep_operation(v_run, 'terminate', p, json_build_object('outcome', 'terminated', 'runId', v_run));
   end if;
