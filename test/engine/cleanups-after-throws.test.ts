@@ -135,17 +135,24 @@ describe("an error that leaves the handler amid a cleanup of another part", () =
   });
 
   describe("beside a step at work that runs at most once", () => {
-    async function charging(charge: (world: World) => Promise<unknown>) {
+    type Handle = Parameters<typeof tried.handler>[0];
+
+    async function charging(
+      charge: (world: World) => Promise<unknown>,
+      amid: (world: World, handle: Handle) => Promise<void> = async () => {},
+    ) {
       const begun: string[] = [];
-      const played = await play(async ({ step, world, done }) => {
+      const handle = async ({ step, world, done }: Told) => {
         const body = () => {
           begun.push("charge");
           return charge(world);
         };
         const charged = step.run("charge", body, { semantics: "at-most-once", timeout: "10 minutes" });
         return await Promise.all([charged, twoParts({ step, world, done })]);
-      }, 2);
+      };
+      const played = await play(handle, 2);
       const { world, run, done } = played;
+      await amid(world, async ({ step }) => handle({ step, world, done }));
       expect(await world.run(run)).toMatchObject({ status: "failed" });
       done.push("mended");
       return { ...played, begun };
@@ -158,6 +165,20 @@ describe("an error that leaves the handler amid a cleanup of another part", () =
       await world.ask((client) => client.retry(run.runId, { results: { charge: "paid" } }));
       await world.pass("2 days");
       expect(await world.get(run.runId)).toMatchObject({ status: "completed" });
+      expect(begun).toEqual(["charge"]);
+    });
+
+    test("keeps the retry away also where code is deployed amid the cleanup that catches the error", async () => {
+      const { world, run, begun } = await charging(
+        () => new Promise<never>(() => {}),
+        async (world, handle) => {
+          await world.pass("40s");
+          const caught = tried.handler(async (context) => handle(context).catch(() => {}));
+          await world.deploy({ workflows: [caught], deployment: { name: "world", id: "mended" } });
+        },
+      );
+      const retried = world.ask((client) => client.retry(run.runId));
+      await expect(retried).rejects.toMatchObject({ code: "result_needed" });
       expect(begun).toEqual(["charge"]);
     });
 
