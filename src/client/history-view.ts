@@ -36,7 +36,7 @@ export interface RecordView extends StepPlace {
   readonly hasTimedOut: boolean;
   /**
    * May be Unreadable. Undefined for a sleep, and for a wait that timed out. Of a `closing` or a `cancellation`: the error
-   * that the handler gets. Of an `ending`: an EndingValue.
+   * that the handler gets, unless it has thrown by itself. Of an `ending`: an EndingValue.
    */
   readonly value: unknown;
   /** Our id of the run that was started there, if it is there still and one of the last 1,000. */

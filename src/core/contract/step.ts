@@ -327,7 +327,8 @@ export interface Step<
   /**
    * A namespace for steps that also run when the run is cancelled, at its timeout, or when its history is full. All else
    * that a handler asks for then is refused with a `CancelledError`, and so is what it waits for. All cleanups of a run have
-   * one hour, and room in a full history. A cleanup that is under way when an error leaves the handler goes on to its end, too.
+   * one hour, and room in a full history. A cleanup that is under way when an error leaves the handler goes on to its end, too;
+   * not that of a branch which has lost its race.
    *
    * @example try { await use(step, lock); } finally { await step.cleanup("give back", ({ step }) => step.run("unlock", () => unlock(lock))); }
    */

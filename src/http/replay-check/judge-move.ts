@@ -46,7 +46,7 @@ export const hasGoneOn = "it has gone on meanwhile";
 /** Statuses in which a run is not parked, or ends. */
 const unmoved: Readonly<Record<string, string>> = {
   running: isAtWork,
-  cancelling: "it is being cancelled",
+  cancelling: "it cleans up before its end",
   compensating: "it is being undone",
 };
 

@@ -6,8 +6,8 @@
 -- The next claim writes the cancel into the history (reclaim_run). So the run is made ready and due. It is no longer paused or blocked, and
 -- every deployment may try it again. The first reason wins: a second cancel changes nothing.
 --
--- It locks the run, sets `cancel_requested_at`, and then locks the pending rows: a claim of a branch that has read the run before is over
--- then, and each later claim sees the cancel.
+-- It locks the run, its pending rows and those of its family, and then sets `cancel_requested_at`: a claim of a branch that has read the run
+-- before is over then, and each later claim sees the cancel.
 --
 -- From psql: select layover.cancel_run('{"runId": "…", "reason": "ordered twice", "by": "ada"}').
 create or replace function layover.cancel_run(p jsonb) returns json
@@ -29,7 +29,7 @@ begin
   select t.turn, t.ended_at, t.cancel_requested_at is not null as is_cancelled, t.leased_until,
       case when t.cancel_requested_at is null then t.cancelled_position is not null or t.ending_position is not null or t.is_closing
         else coalesce(t.ends_as, (select h.value::jsonb from layover.record h where h.run_id = v_run and h.epoch = t.epoch
-          and h.position = t.ending_position))->>'next' = 'failed' end as is_ending, -- its history is full, and nobody has cancelled it
+          and h.position = t.ending_position))->>'next' = 'failed' end as is_ending, -- it ends as failed, and nobody has cancelled it
       t.turn = 1 and t.token is null and not t.is_interrupted and t.last_position = 0 as is_untouched
     into s from layover.run_state t where t.run_id = v_run for update;
   if not found then
