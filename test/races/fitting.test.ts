@@ -138,6 +138,39 @@ describeSomePostgres(
       expect(await bytesOf(have(0, 0))).toBe(2 * ("charge".length + perRow));
     });
 
+    describe("of what failed the attempts of a run that closes", () => {
+      const all = have(0, 0);
+      const attempt = (of: Run | undefined, epoch: number, path: string, bytes: number) =>
+        write(
+          `insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error)
+             values ($1, $2, $3, 1, 1, layover.now(), layover.now(), repeat('x', $4))`,
+          [of?.id, epoch, path, bytes],
+        );
+      const closes = () => write("update layover.run_state set is_closing = true where run_id = $1", [run?.id]);
+
+      test("are those of its own errors in this epoch, and none of a branch or of a run that goes on", async () => {
+        await attempt(run, 0, "a", 100);
+        await attempt(run, 0, "b", 50);
+        await attempt(run, 1, "a", 1_000);
+        await attempt(stranger, 0, "a", 1_000);
+        expect(await fitting([nobody, { runId: run?.id, ...all }], 0)).toBe(2);
+        await closes();
+        expect(await fitting([nobody, { runId: run?.id, ...all, ...at("a") }], 0)).toBe(2);
+        expect(await bytesOf(all)).toBe(2 * 150);
+      });
+
+      test("are a mebibyte at most", async () => {
+        for (const path of ["one", "two"]) await attempt(run, 0, path, 1_000_000);
+        await closes();
+        expect(await bytesOf(all)).toBe(2 * 1_048_576);
+      });
+
+      test("are none where nothing has failed", async () => {
+        await closes();
+        expect(await bytesOf(all)).toBe(0);
+      });
+    });
+
     test("of what a store keeps are its own, once, and for a branch too", async () => {
       for (const [of, bytes] of [
         [run, 30],

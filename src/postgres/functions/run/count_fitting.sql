@@ -1,5 +1,5 @@
 -- Answers how many of the first turns of a claim fit in its budget of bytes: at least one. It counts what the caller does not hold:
--- input, history, mail and pending rows. It counts each value twice, since quotes and backslashes double within json. What a store of the
+-- input, history, mail and pending rows, and the errors that a run which closes is told (read_attempted). It counts each value twice, since quotes and backslashes double within json. What a store of the
 -- user's keeps for the run (layover/store) counts whole, since the caller fetches it with the answer.
 --
 -- It looks without a lock: one record more does no harm.
@@ -32,6 +32,10 @@ begin
                 else 0 end
               + case when t.has_pending and not i.turn ? 'path' then
                   coalesce((select sum(octet_length(b.path) + 200) from layover.pending b where b.run_id = t.run_id), 0)
+                else 0 end
+              + case when t.is_closing and not i.turn ? 'path' then
+                  (select least(coalesce(sum(octet_length(a.error)), 0), 1048576) from layover.attempt a
+                    where a.run_id = t.run_id and a.epoch = t.epoch)
                 else 0 end)
               + coalesce((select sum(v.bytes) from layover.stored_value v where v.run_id = t.run_id), 0) as bytes
               from layover.run_state t where t.run_id = (i.turn->>'runId')::uuid
