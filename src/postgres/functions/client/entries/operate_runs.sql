@@ -12,7 +12,8 @@
 -- With `holds` the runs are those of one workflow, and are paused or resumed with it (pause_workflow, resume_workflow), as long as that
 -- stays as it is. When they were created does not matter.
 --
--- It locks run after run in the order of their ids, as every set does, and holds the locks until the page is done: 500 runs at most.
+-- It locks run after run in the order of their ids, as every set does, and holds the locks until the page is done: 500 runs at most. Where
+-- a verb locks also what they have started, its page is shorter (within_children).
 --
 -- From psql: select layover.operate_runs('{"verb": "pause", "filter": {"workflow": "order"}, "reason": "their API is down"}').
 create or replace function layover.operate_runs(p jsonb) returns json
@@ -23,6 +24,7 @@ declare
   v_verb    constant text := p->>'verb';
   v_limit   constant integer := coalesce((p->>'limit')::integer, 100);
   v_page    record;
+  v_runs    uuid[];
   v_told    json[];
   v_doings  jsonb;
 begin
@@ -54,15 +56,16 @@ begin
     'isLive', case when v_verb not in ('retry', 'restart', 'delete') then true end, 'status', case when v_verb = 'retry' then 'failed' end,
     'isPaused', case when v_verb = 'resume' then true when p ? 'holds' then false end,
     'isHeld', case when v_verb = 'resume' and p ? 'holds' then true end)));
+  v_runs := case when v_verb in ('cancel', 'terminate', 'restart') or p ? 'cancels' then layover.within_children(v_page.runs) else v_page.runs end;
   if coalesce((p->>'dryRun')::boolean, false) then
     v_doings := json_build_object('statuses', (
         select coalesce(json_object_agg(s.status, s.runs), '{}')
           from (select layover.run_status(t) as status, count(*) as runs
-                  from layover.run_state t where t.run_id = any (v_page.runs) group by 1) as s),
-      'runIds', v_page.runs[1:10]);
+                  from layover.run_state t where t.run_id = any (v_runs) group by 1) as s),
+      'runIds', v_runs[1:10]);
   else
     v_told := layover.operate_each(v_verb, p - 'filter' || jsonb_build_object('callId', v_call),
-      array(select f.run from unnest(v_page.runs) as f (run) order by f.run));
+      array(select f.run from unnest(v_runs) as f (run) order by f.run));
     v_doings := layover.sum_up_answers(v_told);
     if v_verb = 'delete' then
       perform layover.forget_deliveries(coalesce(p->>'namespace', 'default'), array(
@@ -70,6 +73,7 @@ begin
     end if;
   end if;
   perform layover.check_armed(p);
-  return jsonb_build_object('callId', v_call, 'runs', cardinality(v_page.runs), 'next', coalesce(v_page.next,
-    case when cardinality(v_page.runs) = v_limit then v_page.runs[v_limit] end)) || v_doings;
+  return jsonb_build_object('callId', v_call, 'runs', cardinality(v_runs), 'next', case
+    when cardinality(v_runs) < cardinality(v_page.runs) then v_runs[cardinality(v_runs)]
+    else coalesce(v_page.next, case when cardinality(v_runs) = v_limit then v_runs[v_limit] end) end) || v_doings;
 end $$;
