@@ -34,6 +34,7 @@ export interface ProcessOptions
       | "keepFailedMs"
       | "requestId"
       | "claimBytes"
+      | "hasTimeFor"
       | "timeOfDay"
       | "telemetry"
     > {

@@ -85,6 +85,27 @@ describe("a step that has not succeeded", () => {
     expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
   });
 
+  test("is undone where an invocation after that death had no time for the step, and its run was cancelled then", async () => {
+    const { done, act } = ledger();
+    let hasTime = true;
+    const world = await worldOf(
+      database,
+      async ({ step }) =>
+        act(step, "charge", () => {
+          hasTime = false;
+          world.die();
+        }),
+      { hasTimeFor: () => hasTime },
+    );
+    const run = await world.start(tested);
+    await world.pass("3 minutes");
+    expect(await world.get(run.runId)).toMatchObject({ status: "queued" });
+    await cancel(world, run);
+    hasTime = true;
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
+  });
+
   test("is undone where its body used `step`, and the run was cancelled before corrected code had tried it again", async () => {
     const { done, act } = ledger();
     const world = await worldOf(database, async ({ step }) =>

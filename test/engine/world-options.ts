@@ -31,6 +31,7 @@ export interface WorldOptions
       | "keepMs"
       | "keepFailedMs"
       | "claimBytes"
+      | "hasTimeFor"
       | "telemetry"
       | "together"
     >

@@ -21,7 +21,7 @@ export interface ProcessStage {
 export function makeProcess(options: WorldOptions, index: number, stage: ProcessStage): Process {
   const { workflows, schedules, deployment, keys } = options.beside?.[index - 1] ?? options;
   const { hasNoAddress, timeOfDay, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = options;
-  const { claimBytes, telemetry, together, values } = options;
+  const { claimBytes, hasTimeFor, telemetry, together, values } = options;
   const { database, namespace, platform, chance, notes, time } = stage;
   const query = wrapped(database.query, { keys, values });
   return new Process({
@@ -37,6 +37,7 @@ export function makeProcess(options: WorldOptions, index: number, stage: Process
     keepMs,
     keepFailedMs,
     claimBytes,
+    hasTimeFor,
     telemetry,
     together,
     namespace,

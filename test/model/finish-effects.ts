@@ -68,9 +68,15 @@ export function record(run: Run, { records = [], bytes = 0 }: FinishRun): void {
   }
 }
 
-/** Tells whether the turn has ended before it carried out anything. */
-export function hasGotNowhere({ setback, next, attempt, records = [] }: FinishRun): boolean {
-  return (setback !== undefined || next === "blocked") && attempt === undefined && records.length === 0;
+/** Tells whether the turn has ended before it carried out anything, or asked for anything new. */
+export function hasGotNowhere(finish: FinishRun): boolean {
+  const { setback, next, attempt, demands, children, continues, closing, ending, records = [] } = finish;
+  const deeds = [attempt, demands, children, continues, closing, ending];
+  return (
+    (setback !== undefined || next === "ready" || next === "blocked") &&
+    records.length === 0 &&
+    deeds.every((deed) => deed === undefined)
+  );
 }
 
 /** Tells whether the turn has carried out a step. */

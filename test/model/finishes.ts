@@ -72,7 +72,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.losses = noLosses;
   run.handed = Math.max(run.handed, through);
   run.readyAt = now;
-  run.isInterrupted &&= isWhole ? hasGotNowhere(f) : !carriesOut(f);
+  run.isInterrupted &&= isWhole ? hasGotNowhere({ ...f, next }) : !carriesOut(f);
   run.says = lastSaying(f.says, isWhole ? Number.POSITIVE_INFINITY : f.position) ?? run.says;
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
   if (isWhole) {

@@ -98,6 +98,10 @@ describeSomePostgres("a finish that sets its run back", (database) => {
     ["a turn that nobody's code fits", { next: "blocked", value: "no such step" }, true],
     ["one that was set back and recorded a step", { setback: why, records: [aRecord("step", "it")] }, false],
     ["one that was set back after an attempt that failed", { setback: why, attempt: anAttempt }, false],
+    ["one that left its step to another invocation", { next: "ready" }, true],
+    ["one that asked for more", { next: "ready", demands: [aWaitFor("go")] }, false],
+    ["one that ended its handler, and closes", { next: "ready", closing: true }, false],
+    ["one that continued as new", { next: "ready", continues: "0null" }, false],
     ["one that got on", {}, false],
   ])("is interrupted as before by %s, unless that got anywhere", async (_, finish, isInterrupted) => {
     const run = await aRunAtWork(stage);

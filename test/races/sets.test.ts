@@ -79,6 +79,14 @@ describeSomePostgres(
         },
       );
 
+      test("leaves those interrupted that have got nowhere", async () => {
+        await stage.onlooker.query("update layover.run_state set is_interrupted = true");
+        const left: Finish = { token: "first", next: "ready" };
+        await finish(goesOn, { 1: left, 2: { ...left, next: "completed", value: "0null" } })(stage.onlooker);
+        const rows = await stage.look("select run_id from layover.run_state where is_interrupted");
+        expect(rows).toEqual([{ run_id: at(1).id }]);
+      });
+
       test("keeps the result of each run that completes", async () => {
         await finish((index) => ({ ...goesOn(index), next: "completed", value: `0${index}` }))(stage.onlooker);
         expect((await states()).map(({ result }) => result)).toEqual(["00", "01", "02", "03", "04"]);

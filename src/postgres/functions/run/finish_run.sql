@@ -24,7 +24,8 @@ begin
   update layover.run_state as t
      set status = case when v_is_over then v_next else 'parked' end,
          turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
-         is_interrupted = t.is_interrupted and (f ? 'setback' or v_next = 'blocked') and layover.count_of(f->'records') = 0 and not f ? 'attempt',
+         is_interrupted = t.is_interrupted and (f ? 'setback' or v_next in ('ready', 'blocked')) and layover.count_of(f->'records') = 0
+           and not f ?| '{attempt,demands,children,continues,closing,ending}',
          is_closing = f ? 'closing' and not f ? 'cleansUp' or t.is_closing and not f ? 'ending',
          cancel_requested_at = case when f ? 'cleansUp' then v_now else t.cancel_requested_at end,
          cancel_reason = case when f ? 'cleansUp' then layover.why_it_cleans_up(f) else t.cancel_reason end,
