@@ -1,6 +1,7 @@
 -- Answers how many of the first turns of a claim fit in its budget of bytes: at least one. It counts what the caller does not hold:
--- input, history, mail and pending rows, and the errors that a run which closes is told (read_attempted). It counts each value twice, since quotes and backslashes double within json. What a store of the
--- user's keeps for the run (layover/store) counts whole, since the caller fetches it with the answer.
+-- input, history, mail and pending rows, and the errors that a run which closes is told (read_attempted). It counts each value twice, since
+-- quotes and backslashes double within json. What a store of the user's keeps for the run (layover/store) counts whole, since the caller
+-- fetches it with the answer.
 --
 -- It looks without a lock: one record more does no harm.
 create or replace function layover.count_fitting(p jsonb) returns integer
