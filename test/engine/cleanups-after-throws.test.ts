@@ -1,9 +1,11 @@
 /** An error leaves the handler while another part of it cleans up: that cleanup is carried out, and then the run fails by that error. */
+import { setImmediate } from "node:timers/promises";
 import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import type { TestedContext } from "./playing.ts";
 import { World } from "./world.ts";
+import type { WorldOptions } from "./world-options.ts";
 
 const database = testDatabase();
 const tried = workflow({ name: "tried", version: 1 });
@@ -40,12 +42,15 @@ const twoParts = async ({ step, world, done }: Told) =>
     world.time,
   ]);
 
-async function play(handle: (told: Told) => Promise<unknown>, processes = 1) {
+async function play(
+  handle: (told: Told) => Promise<unknown>,
+  options: Pick<WorldOptions, "processes" | "warmRuns"> = {},
+) {
   const done: string[] = [];
   const world: World = await World.begin(database, {
     workflows: [tried.handler(async ({ step }) => handle({ step, world, done }))],
-    processes,
     warmRuns: 0,
+    ...options,
   });
   return { world, done, run: await world.start(tried) };
 }
@@ -75,10 +80,40 @@ describe("an error that leaves the handler amid a cleanup of another part", () =
           step.run("charge", () => Promise.reject(new Error("no")), once),
           ...Array.from({ length: others }, () => step.run("slow", () => world.foreign("40s"))),
         ]),
-      2,
+      { processes: 2 },
     );
     expect(await world.run(run)).toMatchObject({ status: "failed", error: { name: "StepError" } });
     expect(done).toEqual(["tell"]);
+  });
+
+  test("tells nobody else in a process either that replays it, where the handler awaits something of its own before it throws", async () => {
+    let [reports, isReported] = [0, false];
+    const { world, done, run } = await play(
+      async ({ step, done }) => {
+        const release = step.cleanup("release", async ({ step }) => {
+          for (const name of ["settle", "rest"]) await step.sleep(name, "1 minute");
+          await step.run("close", () => done.push("close"));
+        });
+        const held = step
+          .sleep("long", "1 day")
+          .finally(() => step.cleanup("late", ({ step }) => step.run("unlock", () => done.push("late"))));
+        const failing = step.sleep("wait", "30s").then(() => Promise.reject(new Error("mine")));
+        await Promise.all([release, held, failing]).catch(async (error) => {
+          const times = reports++ === 0 ? Number.POSITIVE_INFINITY : 20;
+          for (let time = 0; time < times && !isReported; time += 1) await setImmediate();
+          throw error;
+        });
+      },
+      { warmRuns: 10 },
+    );
+    await world.pass("40s");
+    isReported = true;
+    await world.pass("30s");
+    isReported = false;
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelling" });
+    world.crash();
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { message: "mine" } });
+    expect(done).toEqual(["close"]);
   });
 
   test("undoes what the run did after that cleanup", async () => {
@@ -150,7 +185,7 @@ describe("an error that leaves the handler amid a cleanup of another part", () =
         const charged = step.run("charge", body, { semantics: "at-most-once", timeout: "10 minutes" });
         return await Promise.all([charged, twoParts({ step, world, done })]);
       };
-      const played = await play(handle, 2);
+      const played = await play(handle, { processes: 2 });
       const { world, run, done } = played;
       await amid(world, async ({ step }) => handle({ step, world, done }));
       expect(await world.run(run)).toMatchObject({ status: "failed" });

@@ -118,7 +118,6 @@ export class Execution {
 
   /** Waits for what the handler awaits of its own: until its next demand, its end, or the end of `patience`. Then lets it come to rest. */
   async awaitForeign(patience: Promise<void>): Promise<void> {
-    if (!this.isAwaitingForeign) return;
     await Promise.race([patience, new Promise<void>((resolve) => (this.#wake = resolve))]);
     await this.#untilRest(() => {});
   }
@@ -196,10 +195,10 @@ export class Execution {
   /** Asks for something at a place; the promise is settled by a record. */
   demand(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const isLate = !this.#isOpen;
-    const mayCleanUp = place.isShielded && (this.isClosing || (this.closing === undefined && !this.#hasEnded));
-    if (this.ending !== undefined || (this.outcome?.kind === "threw" && !mayCleanUp)) return never;
-    if (isLate && this.outcome !== undefined) return never;
-    if (this.races.has(place.path)) return never;
+    const hasRoom = this.#hasEnded ? this.toldOf?.kind === "closing" : this.closing?.kind !== "cancellation";
+    if (this.ending !== undefined || (this.outcome?.kind === "threw" && !(place.isShielded && hasRoom))) return never();
+    if (isLate && this.outcome !== undefined) return never();
+    if (this.races.has(place.path)) return never();
     if (this.isOverfull) return this.tooMuch.promise;
     const [body] = this.bodies.underWay;
     if (isLate && body !== undefined) {
@@ -257,7 +256,7 @@ export class Execution {
     if (error !== undefined) return rejected(error);
     if (this.isClosing) this.#end({ kind: "threw", error: new CancelledError(closing.reason) });
     else this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
-    return never;
+    return never();
   }
 
   /** A race is decided: what is asked for below this prefix is dropped, but while cleanups go on alone. A record of it may still come. */
@@ -274,9 +273,9 @@ export class Execution {
     const closing = new Closing(kind, value ?? undefined, this.closing);
     this.closing = closing;
     const refused = this.pending.filter((demand) => !closing.spares(demand));
-    // A turn was begun, and was not finished.
-    const [sole, another] = refused;
-    if (attempts > 1 && sole?.wanted.kind === "step" && another === undefined) this.undos.noteBegun(sole);
+    // A turn was begun, and was not finished. Of several steps each has a row, which tells whether it was begun.
+    const sole = this.soleDemand;
+    if (attempts > 1 && sole?.wanted.kind === "step" && !closing.spares(sole)) this.undos.noteBegun(sole);
     const isTold = !(closing.isAfterThrow && this.outcome?.kind === "threw");
     for (const demand of refused)
       this.races.drop(demand, this.#pending, { isAfterThrow: closing.isAfterThrow, isTold });

@@ -88,12 +88,13 @@ export class HandedOut {
     races: { has(path: string): boolean },
   ): readonly string[] {
     const unseen = [...this.#unseen].filter(({ place }) => !races.has(place));
-    if (pending.some((demand) => !unseen.some((one) => covers(one, placeName(demand))))) return [];
+    const places = new Set(unseen.map(({ place }) => place));
+    if (pending.some((demand) => !isWithin(placeName(demand), places))) return [];
     return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
   }
 }
 
-/** Answers true if `path` is the path of `unseen`, or lies within it. */
-function covers(unseen: Unseen, path: string): boolean {
-  return path === unseen.place || ["/", "[", "#"].some((sign) => path.startsWith(unseen.place + sign));
+/** Answers true if `path` is one of these places, or lies within one. */
+function isWithin(path: string, places: ReadonlySet<string>): boolean {
+  return places.has(path) || [...path.matchAll(/[/[#]/g)].some(({ index }) => places.has(path.slice(0, index)));
 }

@@ -6,6 +6,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Workflow } from "../../core/contract/contract.ts";
+import { afterThrow } from "../../core/replay/closing.ts";
 import { type Demand, placeName } from "../../core/replay/demand.ts";
 import type { Execution } from "../../core/replay/execution.ts";
 import type { HistoryRecord } from "../../core/replay/history.ts";
@@ -230,7 +231,9 @@ export class LoadedRun {
    */
   async replay(records: readonly WireRecord[], patience: () => Promise<void>): Promise<void> {
     for (const record of records) {
-      if (this.execution.isAwaitingForeign) await this.execution.awaitForeign(patience());
+      const hadThrown = record[0] === "closing" && record[4] === afterThrow;
+      if (this.execution.isAwaitingForeign || (hadThrown && this.execution.outcome === undefined))
+        await this.execution.awaitForeign(patience());
       await this.execution.hand(toRecord(record));
       this.#bytes += record[4]?.length ?? 0;
       if (this.execution.divergence !== undefined) return;

@@ -119,9 +119,12 @@ describe("what a run owes", () => {
 
   test("at a cancel holds none of several steps for which rows tell whether they were begun", async () => {
     const act = undoable();
-    const handled = await aHandler((step) => Promise.all([act(step, "a"), act(step, "b")]));
-    await close(handled, 2);
-    expect(owedBy(handled)).toEqual([]);
+    const beside = (step: Step) => step.cleanup("release", ({ step }) => step.run("b", () => 1));
+    for (const others of [act, beside]) {
+      const handled = await aHandler((step) => Promise.all([act(step, "a"), others(step, "b")]));
+      await close(handled, 2);
+      expect(owedBy(handled)).toEqual([]);
+    }
   });
 });
 
