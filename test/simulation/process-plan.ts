@@ -41,6 +41,8 @@ const namespace = "simulation";
 const stack = "stack";
 /** So little that the history of one run with long results may fill it. */
 const claimBytes = 2_000_000;
+/** Where an invocation has a time limit. */
+const endsInvocations = new Set<Scenario["platform"]>(["cloudflare", "aws", "cron", "fetch"]);
 /** As pg.ts has it. */
 const answersWithinMs = 15_000;
 
@@ -51,6 +53,7 @@ export function planOf(
   const { store } = values;
   const above = scenario.storesAbove;
   const { query } = site;
+  const { platform, shortIn } = scenario;
   return {
     name,
     instead,
@@ -68,12 +71,13 @@ export function planOf(
     query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
     values: above === undefined ? undefined : { store, above },
     together: inOneStatement,
-    answersWithinMs: scenario.platform === "embedded" ? undefined : answersWithinMs,
+    answersWithinMs: platform === "embedded" ? undefined : answersWithinMs,
     time,
     beginning,
     skewMs,
     warmRuns: scenario.warmRuns,
     claimBytes,
+    hasTimeFor: shortIn === undefined || !endsInvocations.has(platform) ? undefined : () => chance.below(shortIn) > 0,
     invocation: { maxSteps: scenario.maxSteps },
     random: chance.next,
     newToken: chance.uuid,

@@ -66,9 +66,11 @@ const steady = new Set([
 
 /**
  * Whether the same programs do the same whatever goes wrong, so that their times can be compared. A start that may be
- * rolled back is drawn again in each play, and a pause takes its time.
+ * rolled back is drawn again in each play. A pause takes its time, and so does a step that is left to
+ * another invocation.
  */
-export function isSteady({ runs }: Pick<Scenario, "runs">): boolean {
+export function isSteady({ runs, shortIn }: Pick<Scenario, "runs" | "shortIn">): boolean {
+  if (shortIn !== undefined) return false;
   return runs.every(({ program, by, acts }) => by !== "rollback" && acts.length === 0 && isSteadyProgram(program));
 }
 

@@ -37,6 +37,8 @@ export interface Scenario {
   readonly seed: number;
   /** A store keeps values of more bytes. Undefined: the database keeps all of them. */
   readonly storesAbove: number | undefined;
+  /** One in so many steps finds too little time in its invocation, where a platform ends invocations. Undefined: none. */
+  readonly shortIn: number | undefined;
 }
 
 export interface PlannedRun {
@@ -215,6 +217,7 @@ const drawnAlone: fc.Arbitrary<Scenario> = fc.record({
   troubles: fc.integer({ min: 0, max: 12 }),
   seed: fc.noShrink(fc.nat()),
   storesAbove: fc.constantFrom(undefined, undefined, 1_000),
+  shortIn: fc.constantFrom(undefined, undefined, undefined, 3),
 });
 
 /** Scenarios in which a process that is asked to end has work under way, more often than by chance. */

@@ -83,11 +83,12 @@ export async function shrinkSeed(site: Site, seed: number, options: SeedOptions 
 
 export function describeScenario({ runs, ...rest }: Scenario): string {
   const { platform, processes, maxSteps, warmRuns, clockSteps, deployments, releases, refusal } = rest;
-  const { chances, focus, troubles, storesAbove } = rest;
+  const { chances, focus, troubles, storesAbove, shortIn } = rest;
   const faults = Object.entries(chances).flatMap(([fate, chance]) => (chance > 0 ? [`${fate} ${chance} ‰`] : []));
   return [
     `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
     ...(storesAbove === undefined ? [] : [`A store keeps values of more than ${storesAbove} bytes.`]),
+    ...(shortIn === undefined ? [] : [`One in ${shortIn} steps finds too little time in its invocation.`]),
     ...clockSteps.map(({ atMs, byMs }) => `At ${seconds(atMs)} the database's clock is set by ${seconds(byMs)}.`),
     ...(refusal === undefined || !(platform in refusing)
       ? []
