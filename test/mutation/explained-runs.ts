@@ -237,7 +237,7 @@ export const ofRuns: readonly Explanation[] = [
   },
   {
     why: "A page that is not full has no run at its limit.",
-    mutants: ["operate_runs: cardinality(v_page.runs) = v_limit → true"],
+    mutants: ["operate_runs: cardinality(v_runs) = v_limit → true"],
   },
   {
     why: "Costs time only: nothing is deleted by another verb.",

@@ -67,41 +67,34 @@ describeSomePostgres(
       expect(await operate(stage.onlooker, { ...look, walk: 3_000 })).toMatchObject({ runs: 0, next: null });
     });
 
-    test.each(["cancel", "terminate", "restart", "delete"] as const)(
-      "takes only as many runs a page as have started 10,000 runs together where it may end these as well: %s",
-      async (verb) => {
+    test.each([
+      ["cancel", {}, [2, 1, 2]],
+      ["terminate", {}, [2, 1, 2]],
+      ["restart", { filter: { ...flow, status: "cancelled" } }, [2, 1, 2]],
+      ["delete", { cancels: true }, [2, 1, 2]],
+      ["delete", {}, [5]],
+      ["pause", {}, [5]],
+    ] as const)(
+      "takes few runs a page that have started many others, if it may end these: %s, %j",
+      async (verb, more, pages) => {
         const runs = await start(1, 2, 3, 4, 5);
         if (verb === "restart" || verb === "delete")
           for (const run of runs) await run.operate(stage.onlooker, "terminate");
-        const children = [1, 1, 10_001, 6_000, 4_000];
-        for (const [n, count] of children.entries())
-          await stage.onlooker.query("update layover.run_state set children = $2 where run_id = $1", [
-            idOf(n + 1),
-            count,
-          ]);
-        const asked = {
-          verb,
-          callId: "019b799d-0000-7000-8000-0000000000fe",
-          filter: verb === "restart" ? { ...flow, status: "cancelled" as const } : flow,
-          ...(verb === "delete" ? { cancels: true as const } : {}),
-        };
-        const pages = [];
-        for (let before: string | null | undefined; before !== null; ) {
-          const dry = await operate(stage.onlooker, { ...asked, ...(before && { before }), dryRun: true });
-          const told = await operate(stage.onlooker, { ...asked, ...(before && { before }) });
-          expect(dry).toMatchObject({ runs: told.runs, next: told.next });
-          pages.push(told.runs);
-          before = told.next;
+        const children = "('{1, 1, 10001, 6000, 4000}'::integer[])[right(run_id::text, 1)::integer]";
+        await stage.onlooker.query(`update layover.run_state set children = ${children}`);
+        const told = [];
+        const asked = { verb, callId: "019b799d-0000-7000-8000-0000000000fe", ...more };
+        for (let page = {}; ; ) {
+          const dry = await operate(stage.onlooker, { ...asked, ...page, dryRun: true });
+          const { runs, next } = await operate(stage.onlooker, { ...asked, ...page });
+          expect(dry).toMatchObject({ runs, next });
+          told.push(runs);
+          if (next === null) break;
+          page = { before: next };
         }
-        expect(pages).toEqual([2, 1, 2]);
+        expect(told).toEqual(pages);
       },
     );
-
-    test("takes a whole page of them where it ends nothing else", async () => {
-      await start(1, 2);
-      await stage.onlooker.query("update layover.run_state set children = 9000");
-      expect(await operate(stage.onlooker)).toMatchObject({ runs: 2, next: null });
-    });
 
     test("does nothing twice where a page comes again", async () => {
       const [run] = await start(1, 2);

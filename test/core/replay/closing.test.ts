@@ -117,31 +117,6 @@ describe("a handler that is cancelled", () => {
     expect([handled.places(), handled.execution.isOver]).toEqual([[], true]);
   });
 
-  test("begins no cleanup once it has thrown and the last one under way is over, though something ends then that it waits for", async () => {
-    const handled = await aHandler((step) =>
-      Promise.all([
-        giveBack(step),
-        step.sleep("nap", "1h").then(() => Promise.reject(new Error("no"))),
-        (async () => {
-          try {
-            await step.run("slow", idle);
-          } finally {
-            await giveBack(step, "late");
-          }
-        })(),
-      ]),
-    );
-    const { kind, path, occurrence } = { kind: "step" as const, path: "slow", occurrence: 1 };
-    await handled.hand("nap");
-    await close(handled, { value: "its handler has thrown" });
-    await handled.hand("give back/unlock");
-    expect([handled.places(), handled.execution.isOver]).toEqual([[], true]);
-    const { now: recordedAt } = handled.execution;
-    await handled.execution.hand({ kind, path, occurrence, isFailure: false, value: "0null", recordedAt, attempts: 1 });
-    expect([handled.places(), handled.execution.isOver]).toEqual([[], true]);
-    expect(handled.execution.divergence).toBeUndefined();
-  });
-
   test("may return: that is its end, and nothing that it has not awaited is told of", async () => {
     const { execution } = await cancelled(async (step) => {
       void step.run("forgotten", idle);

@@ -7,6 +7,7 @@ import { AppAlarm } from "layover/alarm";
 import { minuteMs, sweepMs } from "../../../src/core/waking.ts";
 import { type AlarmAddress, type ArmOrder, alarmAddress } from "../../../src/http/alarm.ts";
 import { Secrets } from "../../../src/http/secrets.ts";
+import type { KeptStorage } from "../../../src/platform/alarm/app-alarm.ts";
 import { type Kept, nextRingAt } from "../../../src/platform/alarm/kept.ts";
 import { type AlarmEnv, alarmWorker } from "../../../src/platform/alarm/worker.ts";
 import { Timers } from "../../../src/testing/timers.ts";
@@ -155,9 +156,19 @@ export class Fetch implements Outside {
     return this.#inMemory;
   };
 
+  /** An object that is gone from memory does nothing more: an answer to its ring may still come, and it writes nothing. */
   #make(storage: PlayedObject, now: () => number): AppAlarm {
     const send = (url: string | URL | Request, init?: RequestInit) => this.#rings.send(String(url), init ?? {});
-    return new AppAlarm({ storage }, this.#env, { host: this.#host(now), send });
+    const ifThere = async <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
+      this.#inMemory === made ? await call() : await new Promise(() => {});
+    const own: KeptStorage = {
+      get: (keys) => ifThere(() => storage.get(keys)),
+      put: (entries) => ifThere(() => storage.put(entries)),
+      getAlarm: () => ifThere(() => storage.getAlarm()),
+      setAlarm: (at) => ifThere(() => storage.setAlarm(at)),
+    };
+    const made = new AppAlarm({ storage: own }, this.#env, { host: this.#host(now), send });
+    return made;
   }
 
   #host(now: () => number) {
