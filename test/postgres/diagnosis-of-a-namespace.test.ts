@@ -84,15 +84,34 @@ describeEachPostgres(
       });
 
       test("says nothing about new waits, those that are over, and runs that wait for an end or lost it", async () => {
-        const runs = await Promise.all(Array.from({ length: 5 }, () => aRun(stage)));
-        const [young, old, ended, open, elsewhere] = runs;
-        if (!young || !old || !ended || !open || !elsewhere) throw new Error("there are five");
+        const runs = await Promise.all(Array.from({ length: 6 }, () => aRun(stage)));
+        const [young, old, ended, open, elsewhere, asleep] = runs;
+        if (!young || !old || !ended || !open || !elsewhere || !asleep) throw new Error("there are six");
         await waits(young, childOf(1), 2);
         await waits(old, childOf(2), 24 * 60);
         await waits(ended, childOf(3), 5, "", "'completed'");
         await waits(open, childOf(4), 5);
         await set(open, "is_closing = false");
         await waits(elsewhere, childOf(5), 5, ", namespace = 'elsewhere'");
+        await waits(asleep, childOf(6), 5);
+        await stage.look("update layover.pending set kind = 'sleep', child_bond = null where run_id = $1", [asleep.id]);
+        expect((await diagnose()).closing).toEqual([]);
+      });
+
+      test("looks at the thousand newest that are not over", async () => {
+        const run = await aRun(stage, { runId: childOf(0) });
+        await waits(run, childOf(1), 5);
+        await stage.look(
+          `with made as (
+             insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at)
+               select layover.new_id(), 'default', 'mail', 1, '0null', true, layover.now() from generate_series(1, 1000) returning id
+           ) insert into layover.run_state (run_id, namespace, status, last_record_at, ended_at, result)
+               select m.id, 'default', 'completed', layover.now(), layover.now(), '0null' from made m`,
+        );
+        expect((await diagnose()).closing).toMatchObject([{ example: run.id }]);
+        await stage.look(
+          "update layover.run_state set status = 'parked', ended_at = null, result = null where status = 'completed'",
+        );
         expect((await diagnose()).closing).toEqual([]);
       });
     });

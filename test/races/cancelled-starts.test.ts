@@ -35,6 +35,30 @@ describeSomePostgres(
         }
       });
 
+      test.each([
+        [
+          "of a fork tells its handler first, which may clean up",
+          "step",
+          "last_position = 1",
+          { outcome: "cancelling" },
+        ],
+        [
+          "is refused where an earlier release has recorded its timeout",
+          "cancellation",
+          "last_position = 1, cancelled_position = 1",
+          { outcome: "not_applicable", status: "cancelling" },
+        ],
+      ])("%s", async (_, kind, changes, told) => {
+        const run = await aRun(stage, { delayMs });
+        await stage.onlooker.query(
+          `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at)
+             values ($1, 0, 1, $2, '', 1, false, layover.now())`,
+          [run.id, kind],
+        );
+        await stage.onlooker.query(`update layover.run_state set ${changes} where run_id = $1`, [run.id]);
+        expect(await cancel(run)).toMatchObject(told);
+      });
+
       test("without a reason says no reason", async () => {
         const run = await aRun(stage, { delayMs });
         await stage.onlooker.call("cancel_run", { runId: run.id });
