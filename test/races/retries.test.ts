@@ -78,24 +78,35 @@ describeSomePostgres("a retry", (database) => {
   });
 
   test("writes down how long it may take, and of no other run", async () => {
-    const [run, other] = [await aFailedRun(), await aRunAtWork(stage)];
-    for (const { id } of [run, other]) {
+    const runs = [await aFailedRun(), await aRunAtWork(stage), await aFailedRun(), await aFailedRun()] as const;
+    const [run, , timedOut, closed] = runs;
+    for (const { id } of runs) {
       await stage.onlooker.query("update layover.run set timeout_ms = null where id = $1", [id]);
       await stage.onlooker.query(
         "update layover.run_state set timeout_at = layover.now() + interval '1 h' where run_id = $1",
         [id],
       );
     }
-    await retry(run);
+    // An earlier release has recorded its timeout. The other one closes, and its timeout is the end of its cleanups.
+    const closes =
+      "update layover.run_state set cancelled_position = 1, cancel_requested_at = case when $2 then layover.now() end";
+    for (const one of [timedOut, closed])
+      await stage.onlooker.query(`${closes} where run_id = $1`, [one.id, one === closed]);
+    for (const one of [run, timedOut, closed]) expect(await retry(one)).toMatchObject({ outcome: "retried" });
     const timeoutOf = async ({ id }: Run) =>
       (await stage.look("select timeout_ms::float8 from layover.run where id = $1", [id]))[0]?.["timeout_ms"];
-    expect([await timeoutOf(run), await timeoutOf(other)]).toEqual([3_600_000, null]);
+    expect(await Promise.all(runs.map(timeoutOf))).toEqual([3_600_000, null, 3_600_000, null]);
   });
 
   test("keeps all where no record failed the run", async () => {
     const run = await aFailedRun(records.slice(0, 3), { timeouts: [], lost: [], repeats: [] });
     expect(await retry(run)).toMatchObject({ outcome: "retried", kept: 3, dropped: 0 });
     expect(await kept(run)).toEqual(['a 0"A"', "b failed", 'c 0"C"']);
+    const closed = await aFailedRun([...records.slice(0, 2), aRecord("closing", "", { isFailure: true })], {
+      ...{ timeouts: [], lost: [], repeats: [] },
+    });
+    expect(await retry(closed)).toMatchObject({ outcome: "retried", kept: 2, dropped: 1 });
+    expect(await kept(closed)).toEqual(['a 0"A"', "b failed"]);
   });
 
   test("keeps a failed step whose result is given, as one that succeeded", async () => {
