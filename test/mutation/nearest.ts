@@ -30,7 +30,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(read_clock|is_too_late|count_of)$/, "races/late-calls postgres/clock races/refusals"],
   [
     /^(cancel_run|describe_cancel)$/,
-    "races/cancels races/full-histories races/decoys races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups races/undos-stops http/copied-database",
+    "races/children-left races/cancelled-starts races/cancels races/full-histories races/decoys races/cancels-at-work races/cancels-of-branches races/cancels-told races/cleanups races/undos-stops http/copied-database",
   ],
   [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work|ends_surely|end_of|end_at_timeout|why_it_cleans_up)$/,

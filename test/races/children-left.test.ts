@@ -94,6 +94,42 @@ describeSomePostgres(
       expect(await rows(one.parent)).toEqual(before);
     });
 
+    test("is named by the cancel of its parent if it is among the first thousand by id; all are asked", async () => {
+      const { parent } = await aFamily();
+      await stage.look(
+        `with child as (
+           select n, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid as id from generate_series(1001, 1, -1) as n
+         ), started as (
+           insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at, parent_run_id, parent_path, parent_occurrence)
+             select id, 'default', 'flow', 1, '0null', true, layover.now(), $1, 'more', n from child order by n desc
+         ), parked as (
+           insert into layover.run_state (run_id, namespace, status, last_record_at, ready_at, due_at, has_parent)
+             select id, 'default', 'parked', layover.now(), 'epoch', layover.now(), true from child order by n desc
+         ) insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, child_run_id, child_bond)
+             select $1, 'more', n, 'child', 0, n, id, 'cancel' from child order by n desc`,
+        [parent.id],
+      );
+      const told = await parent.operate(stage.onlooker, "cancel");
+      const others = Array.from({ length: 1_000 }, (_, index) => ({
+        runId: `00000000-0000-7000-8000-${String(index + 1).padStart(12, "0")}`,
+        turn: 1,
+      }));
+      expect(told).toMatchObject({ outcome: "cancelling", others });
+      const [row] = await stage.look(
+        "select count(*)::int from layover.run_state where cancel_requested_at is not null and has_parent",
+      );
+      expect(row).toEqual({ count: 1_003 });
+    });
+
+    test("at another place of the same name is not asked to end", async () => {
+      const { parent, a, b } = await aFamily();
+      await stage.look("update layover.pending set path = 'a', occurrence = 2 where run_id = $1 and path = 'b'", [
+        parent.id,
+      ]);
+      expect(await finish(parent, { records: [late] })).toMatchObject({ others: [{ runId: a.id, turn: 1 }] });
+      expect(await asked(b)).toMatchObject({ at: null });
+    });
+
     test("by the closing of its parent is waited for for a day", async () => {
       const { parent } = await aFamily();
       await finish(parent, { closing: true, records: [aRecord("step", "x")] });

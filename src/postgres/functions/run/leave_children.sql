@@ -31,6 +31,6 @@ begin
   )
   select json_agg(json_build_object('runId', a.run_id, 'turn', a.turn) order by a.run_id) into v_others
     from (select * from asked o order by o.run_id limit 1000) as a;
-  delete from layover.pending b where b.run_id = run and b.child_bond = 'cancel' and b.child_status is not null and b.is_released;
+  delete from layover.pending b where b.run_id = run and b.child_bond = 'cancel' and b.is_released; -- those that have ended
   return v_others;
 end $$;
