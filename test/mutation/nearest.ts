@@ -157,7 +157,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,
-    "races/what-counts races/losers races/branch-claims races/dues races/stops races/stillness races/run-timeouts races/signals races/cleanups races/cancels-at-work",
+    "races/closing-claims races/what-counts races/losers races/branch-claims races/dues races/stops races/stillness races/run-timeouts races/signals races/cleanups races/cancels-at-work",
   ],
   [
     /^(return|move)_leases$/,

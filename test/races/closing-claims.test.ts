@@ -102,9 +102,12 @@ describeSomePostgres(
       expect(await run.pending()).toEqual({});
     });
 
-    test("writes of no timeout while the run is undone", async () => {
+    test.each([
+      ["while the run is undone", "ending_position = 0, undos = 1"],
+      ["that an earlier release has recorded", "cancelled_position = 0"],
+    ])("writes of no timeout %s", async (_, changes) => {
       const [run] = await twoThatWait();
-      await set(run, "ending_position = 0, undos = 1, timeout_at = layover.now(), ready_at = 'epoch'");
+      await set(run, `${changes}, timeout_at = layover.now(), ready_at = 'epoch'`);
       expect(await take(run)).toMatchObject({ outcome: "claimed" });
       expect(await records(run)).toEqual([]);
     });

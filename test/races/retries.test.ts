@@ -159,8 +159,10 @@ describeSomePostgres("a retry", (database) => {
       expect(await retry(closed)).toEqual({ outcome: "closing", runId: closed.id });
     });
 
-    test("where another epoch was closing it is not", async () => {
+    test("where another epoch or another run was closing it is not", async () => {
+      await aFailedRun([aRecord("closing", "", { isFailure: true })]);
       const run = await aFailedRun();
+      await stage.onlooker.query("update layover.run_state set failure = null where run_id = $1", [run.id]);
       await stage.look("update layover.record set kind = 'closing' where run_id = $1 and epoch = 0 and position = 1", [
         run.id,
       ]);
