@@ -199,7 +199,7 @@ describeSomePostgres(
         const [run, other] = [await aParkedRun(stage, []), await aParkedRun(stage, [])];
         for (const one of [run, other]) {
           await set(one, `${closing}, has_pending = true`);
-          await wait(one, "child", { ...cancelled, until: at(2) });
+          await wait(one, "child", { ...cancelled, until: at(2), occurrence: one === run ? "1" : "4" });
         }
         await wait(run, "child", { ...cancelled, until: at(1), occurrence: "2", child_status: "'completed'" });
         await wait(run, "child", { ...cancelled, until: at(1), occurrence: "3", child_bond: "null" });
@@ -223,6 +223,14 @@ describeSomePostgres(
           ]);
           await stage.onlooker.call("return_leases", { turns: [{ runId: run.id, token: tokenOf(token) }] });
         }
+      });
+
+      test("it closes before it gives up any", async () => {
+        const run = await aParkedRun(stage, []);
+        await set(run, `${timeout}, has_pending = true`);
+        await wait(run, "child", cancelled);
+        expect(await take(run)).toMatchObject({ outcome: "claimed" });
+        expect(await stage.look("select from layover.attempt")).toEqual([]);
       });
 
       test("its cancelled runs have ended, and is ready then", async () => {

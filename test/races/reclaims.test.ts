@@ -102,6 +102,12 @@ describeSomePostgres(
       expect(await state(other, "token")).toEqual({ token: tokenOf("first") });
     });
 
+    test("comes from the very instant on at which the run is ready", async () => {
+      const run = await aLostOne();
+      await set(run, "status = 'parked', token = null, leased_until = null, ready_at = layover.now(), lost = 2");
+      expect(await claim(run, { token: "next", groupSize: 1 })).toMatchObject({ outcome: "claimed" });
+    });
+
     describe("is told why it fails:", () => {
       test.each<readonly [what: string, change: string, more: object, told: object]>([
         [
