@@ -17,7 +17,7 @@ begin
      where r.created_at < v_last
        and case when h.position is not null then h.position > kept
          else coalesce(t.ended_at >= p.ended_at, true)
-           and not (t.cancel_reason is not distinct from layover.why_left() and coalesce(t.cancel_requested_at <= v_next
-             and t.cancel_requested_at < p.ended_at and coalesce(t.cancel_requested_at < p.cancel_requested_at, true), false)) end
+           and not (t.cancel_reason is not distinct from layover.why_left() and t.cancel_requested_at <= v_next
+             and t.cancel_requested_at < p.ended_at and coalesce(t.cancel_requested_at < p.cancel_requested_at, true)) end
      order by r.id limit 1);
 end $$;
