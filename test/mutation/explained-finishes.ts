@@ -18,8 +18,8 @@ export const ofFinishes: readonly Explanation[] = [
       "finish_runs: i.is_over → true",
       "finish_runs: i.is_over → false",
       "finish_runs: coalesce(layover.from_ms((i.records->-1->>'at')::bigint), t.last_record_at) → coalesce(layover.from_ms((i.records->-1->>'at')::bigint))",
-      "finish_runs: not i.is_over → true",
       "finish_runs: not i.is_over → true (2)",
+      "finish_runs: not i.is_over → true (3)",
       "finish_runs: , ended_at = case when i.is_over then v_now end → nothing",
       "finish_runs: i.is_over → true (2)",
       "finish_runs: i.is_over → false (2)",
@@ -48,7 +48,7 @@ export const ofFinishes: readonly Explanation[] = [
     why: "What blocks a run under its turn is a branch of it, and a run with a pending row is done alone.",
     mutants: [
       "finish_runs: , blocked = case when not i.is_over then t.blocked end → nothing",
-      "finish_runs: not i.is_over → true (3)",
+      "finish_runs: not i.is_over → true (4)",
       "finish_runs: not i.is_over → false (2)",
     ],
   },

@@ -27,7 +27,8 @@ begin
              token = i.claim_token,
              leased_until = case when i.claim_token is not null
                then layover.lease_end(p, v_now) end,
-             claims = 0, beginnings = 0, lost = 0, is_interrupted = t.is_interrupted and i.count = 0,
+             claims = 0, beginnings = 0, lost = 0,
+             is_interrupted = t.is_interrupted and i.count = 0 and not i.is_over,
              dispatches = case when i.claim_token is not null then 0 else t.dispatches end,
              last_position = t.last_position + i.count, handed_position = t.last_position + i.count,
              history_bytes = t.history_bytes + i.bytes,
