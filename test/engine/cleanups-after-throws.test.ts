@@ -1,5 +1,4 @@
 /** An error leaves the handler while another part of it cleans up: that cleanup is carried out, and then the run fails by that error. */
-import { setImmediate } from "node:timers/promises";
 import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
@@ -87,9 +86,9 @@ describe("an error that leaves the handler amid a cleanup of another part", () =
   });
 
   test("tells nobody else in a process either that replays it, where the handler awaits something of its own before it throws", async () => {
-    let [reports, isReported] = [0, false];
+    let reports = 0;
     const { world, done, run } = await play(
-      async ({ step, done }) => {
+      async ({ step, world, done }) => {
         const release = step.cleanup("release", async ({ step }) => {
           for (const name of ["settle", "rest"]) await step.sleep(name, "1 minute");
           await step.run("close", () => done.push("close"));
@@ -99,17 +98,13 @@ describe("an error that leaves the handler amid a cleanup of another part", () =
           .finally(() => step.cleanup("late", ({ step }) => step.run("unlock", () => done.push("late"))));
         const failing = step.sleep("wait", "30s").then(() => Promise.reject(new Error("mine")));
         await Promise.all([release, held, failing]).catch(async (error) => {
-          const times = reports++ === 0 ? Number.POSITIVE_INFINITY : 20;
-          for (let time = 0; time < times && !isReported; time += 1) await setImmediate();
+          await world.foreign(reports++ === 0 ? "5s" : "500ms");
           throw error;
         });
       },
       { warmRuns: 10 },
     );
-    await world.pass("40s");
-    isReported = true;
-    await world.pass("30s");
-    isReported = false;
+    await world.pass("70s");
     expect(await world.get(run.runId)).toMatchObject({ status: "cancelling" });
     world.crash();
     expect(await world.run(run)).toMatchObject({ status: "failed", error: { message: "mine" } });
