@@ -1,7 +1,7 @@
 /** The runs that another one waits for no more: each is asked to end, once, and no other run is. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aChild } from "./invoking.ts";
+import { aChild, idOf, startMany } from "./invoking.ts";
 import { aRecord, aRunAtWork, minute, noon, Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -96,24 +96,10 @@ describeSomePostgres(
 
     test("is named by the cancel of its parent if it is among the first thousand by id; all are asked", async () => {
       const { parent } = await aFamily();
-      await stage.look(
-        `with child as (
-           select n, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid as id from generate_series(1001, 1, -1) as n
-         ), started as (
-           insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at, parent_run_id, parent_path, parent_occurrence)
-             select id, 'default', 'flow', 1, '0null', true, layover.now(), $1, 'more', n from child order by n desc
-         ), parked as (
-           insert into layover.run_state (run_id, namespace, status, last_record_at, ready_at, due_at, has_parent)
-             select id, 'default', 'parked', layover.now(), 'epoch', layover.now(), true from child order by n desc
-         ) insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, child_run_id, child_bond)
-             select $1, 'more', n, 'child', 0, n, id, 'cancel' from child order by n desc`,
-        [parent.id],
-      );
+      const ids = Array.from({ length: 1_001 }, (_, index) => idOf(index + 1));
+      await startMany(stage, parent, ids.toReversed());
       const told = await parent.operate(stage.onlooker, "cancel");
-      const others = Array.from({ length: 1_000 }, (_, index) => ({
-        runId: `00000000-0000-7000-8000-${String(index + 1).padStart(12, "0")}`,
-        turn: 1,
-      }));
+      const others = ids.slice(0, 1_000).map((runId) => ({ runId, turn: 1 }));
       expect(told).toMatchObject({ outcome: "cancelling", others });
       const [row] = await stage.look(
         "select count(*)::int from layover.run_state where cancel_requested_at is not null and has_parent",

@@ -42,6 +42,17 @@ describeSomePostgres(
     const aParent = () => aRunAtWork(stage, { runId: parentId, tags });
     const start = (parent: Run, id: string, path: string, token: string) => (session: Session) =>
       parent.finish(session, { token, children: [childOf(id, path, { isBound: true })] });
+    /** The finish that starts the late one comes first, and `act` waits for it. Its answer names the late one. */
+    const startedBefore = async (act: (session: Session) => Promise<object>, told: object) => {
+      const parent = await aParent();
+      const [, answer] = await stage.collide<unknown, object>({
+        first: start(parent, late, "late", "first"),
+        second: act,
+      });
+      expect(answer).toMatchObject(told);
+      expect(ready(answer)).toEqual([{ runId: late, turn: 1 }]);
+      return parent;
+    };
     const asked = async () =>
       await stage.look(
         `select run_id as id, cancel_reason as why, layover.to_ms(cancel_requested_at)::float8 as at, ready_at = 'epoch' as "isReady"
@@ -57,13 +68,7 @@ describeSomePostgres(
     };
 
     test.each(terminations)("%s that waits for the finish asks it to end, and it ends alone", async (_, act, told) => {
-      const parent = await aParent();
-      const [, answer] = await stage.collide<unknown, object>({
-        first: start(parent, late, "late", "first"),
-        second: act,
-      });
-      expect(answer).toMatchObject(told);
-      expect(ready(answer)).toEqual([{ runId: late, turn: 1 }]);
+      const parent = await startedBefore(act, told);
       expect(await parent.state()).toMatchObject({ status: "cancelled" });
       expect([await waits(parent), await asked()]).toEqual([[], [isAsked(late)]]);
       const child = new Run(stage, late);
@@ -90,13 +95,7 @@ describeSomePostgres(
     test.each(cancels)(
       "%s that waits for the finish asks it to end, and the parent waits for that",
       async (_, act, told) => {
-        const parent = await aParent();
-        const [, answer] = await stage.collide<unknown, object>({
-          first: start(parent, late, "late", "first"),
-          second: act,
-        });
-        expect(answer).toMatchObject(told);
-        expect(ready(answer)).toEqual([{ runId: late, turn: 1 }]);
+        const parent = await startedBefore(act, told);
         expect(await asked()).toMatchObject([isAsked(late), { id: parentId }]);
         expect(await waits(parent)).toMatchObject([
           { child_run_id: late, child_bond: "cancelled", child_status: null },

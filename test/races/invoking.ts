@@ -54,6 +54,24 @@ export function startingOn(stage: Stage) {
   return { start, made, records, waits, row: rowsOn(stage).state };
 }
 
+/** Starts many runs at once that `parent` waits for, as rows: a finish takes some hundred. They are written in the order of `ids`. */
+export const startMany = (stage: Stage, parent: Run, ids: readonly string[]) =>
+  stage.look(
+    `with child as (
+       select c.id, c.n from unnest($2::uuid[]) with ordinality as c (id, n)
+     ), started as (
+       insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at, parent_run_id, parent_path, parent_occurrence)
+         select id, 'default', 'child', 1, '0null', true, layover.now(), $1, 'many', n from child
+     ), parked as (
+       insert into layover.run_state (run_id, namespace, status, last_record_at, ready_at, due_at, has_parent)
+         select id, 'default', 'parked', layover.now(), 'epoch', layover.now(), true from child
+     ), counted as (
+       update layover.run_state set children = children + cardinality($2::uuid[]) where run_id = $1
+     ) insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, child_run_id, child_bond)
+         select $1, 'many', n, 'child', 0, 100 + n, id, 'cancel' from child`,
+    [parent.id, ids],
+  );
+
 /** Parents that have failed without having taken the end of the run that they had started. */
 export function failedParentsOn(stage: Stage) {
   const { set } = rowsOn(stage);

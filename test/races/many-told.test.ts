@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { OperateRunsCall } from "../../src/postgres/wire-operations.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
+import { idOf as childId, startMany } from "./invoking.ts";
 import { aParkedRun, aRun, aRunAtWork, aWaitFor, branches, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -57,28 +58,14 @@ describeSomePostgres(
 
     test("of the first thousand turns of runs and of what they have started, in the order of the runs' ids", async () => {
       const numbers = [12, 10, 11];
+      const childrenOf = (n: number) => Array.from({ length: 400 }, (_, index) => childId(1_000 * n + index));
       for (const n of numbers) {
-        const { id } = await aParkedRun(stage, [aWaitFor("go")], { runId: idOf(n) });
-        await stage.onlooker.query(
-          `with child as (
-             select i, ('00000000-0000-7000-80' || $2 || '-' || lpad(i::text, 12, '0'))::uuid as id from generate_series(1, 400) as i
-           ), started as (
-             insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at, parent_run_id, parent_path, parent_occurrence)
-               select id, 'default', 'child', 1, '0null', true, layover.now(), $1, 'it', i from child
-           ), parked as (
-             insert into layover.run_state (run_id, namespace, status, last_record_at, ready_at, due_at, has_parent)
-               select id, 'default', 'parked', layover.now(), 'epoch', layover.now(), true from child
-           ), counted as (
-             update layover.run_state set children = 400 where run_id = $1
-           ) insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, child_run_id, child_bond)
-               select $1, 'it', i, 'child', 0, i, id, 'cancel' from child`,
-          [id, String(n)],
-        );
+        const parent = await aParkedRun(stage, [aWaitFor("go")], { runId: idOf(n) });
+        await startMany(stage, parent, childrenOf(n));
       }
       const { turns } = await operate("cancel");
-      const of = (n: number) =>
-        turns?.filter(({ runId }) => runId === idOf(n) || runId.startsWith(`00000000-0000-7000-80${n}`));
-      expect([10, 11, 12].map((n) => of(n)?.length)).toEqual([401, 401, 198]);
+      const named = (n: number) => turns?.filter(({ runId }) => [idOf(n), ...childrenOf(n)].includes(runId));
+      expect([10, 11, 12].map((n) => named(n)?.length)).toEqual([401, 401, 198]);
     });
 
     test("of all runs of a page, also of those that are deleted meanwhile", async () => {

@@ -41,7 +41,7 @@ const namespace = "simulation";
 const stack = "stack";
 /** So little that the history of one run with long results may fill it. */
 const claimBytes = 2_000_000;
-/** Where an invocation has a time limit. */
+/** The platforms that end an invocation after some time. */
 const endsInvocations = new Set<Scenario["platform"]>(["cloudflare", "aws", "cron", "fetch"]);
 /** As pg.ts has it. */
 const answersWithinMs = 15_000;

@@ -80,8 +80,9 @@ export class HandedOut {
   }
 
   /**
-   * What its handler was given and has not looked at, in the order in which it was given, but for what succeeded or lost a race. Empty if
-   * more than that is pending: the handler may have been about to await the loser of a `Promise.race`.
+   * Answers the steps and waits that the handler was given and has not looked at, in the order in which it was given them. Those that have
+   * succeeded, or lost a race, are left out. The list is empty if anything else is pending: the handler may have been about to await the
+   * loser of a `Promise.race`.
    */
   unawaited(
     pending: readonly { readonly path: string; readonly occurrence: number }[],

@@ -1,4 +1,4 @@
-/** What stays in memory of a handler that nobody carries on. */
+/** A run that its process has forgotten is not kept in memory, whatever its handler has asked for. */
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

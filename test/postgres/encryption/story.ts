@@ -72,7 +72,7 @@ const book = (step: Pick<Step, "run">) =>
     },
   });
 
-/** What is not booked by a charge that nobody takes fails, and is undone. So is what was to be tried again. */
+/** The trip fails, since nobody takes its payment. Its booking is undone, and so is the step that was to be tried again. */
 const trips = trip.handler(async ({ step }) => {
   await book(step);
   const hold = step.run("hold", () => Promise.reject(new Error(`${word} busy`)), {
