@@ -151,7 +151,13 @@ describe("a run that is cancelled", () => {
     expect(faultsOf(cancelled([first, told, last]))).toEqual([]);
   });
 
+  test("has no fault if it did nothing, since nobody had claimed it", () => {
+    expect(faultsOf({ ...cancelled([]), effects: [], begun: {} })).toEqual([]);
+  });
+
   test.each<[string, Evidence, string]>([
+    ["that it did something, and was not told", { ...cancelled([]), effects: effects.slice(0, 1) }, "was not told"],
+    ["that a body began, and it was not told", { ...cancelled([]), effects: [], begun: { first: 1 } }, "was not told"],
     ["that it completed", { ...right, isCancelled: true }, "is completed, not cancelled"],
     ["that nobody cancelled it", { ...cancelled([first, told, last]), isCancelled: false }, "is cancelled"],
     ["that it was not told", cancelled([first, last]), "was not told"],

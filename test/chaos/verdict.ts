@@ -37,10 +37,11 @@ export function isWornOut({ run, begun }: Evidence): boolean {
 const leastBodies = 4;
 
 /** One sentence for each thing that is not as it must be; none if all is well. */
-export function faultsOf({ errand, run, effects, signals, isCancelled }: Evidence): string[] {
+export function faultsOf(evidence: Evidence): string[] {
+  const { errand, run, effects, signals, isCancelled } = evidence;
   if (run === undefined) return ["was started, and is not there"];
   const undos = undoFaults(errand.fails, run, effects);
-  if (isCancelled) return [...cancelFaults(run, effects, signals), ...undos];
+  if (isCancelled) return [...cancelFaults(run, evidence), ...undos];
   const status = errand.fails ? "failed" : "completed";
   if (run.status !== status) {
     const why = run.blocked ?? run.error;
@@ -55,10 +56,11 @@ export function faultsOf({ errand, run, effects, signals, isCancelled }: Evidenc
   ];
 }
 
-/** It cleaned up, and did nothing else once it was told. */
-function cancelFaults(run: SeenRun, effects: readonly Effect[], signals: readonly SentSignal[]): string[] {
+/** It cleaned up, and did nothing else once it was told. One that nobody had claimed yet is told nothing, and has done nothing. */
+function cancelFaults(run: SeenRun, { effects, begun, signals }: Evidence): string[] {
   const { status, blocked, records } = run;
   if (status !== "cancelled") return [`is ${status}${blocked === null ? "" : ` (${blocked})`}, not cancelled`];
+  if (records.length + effects.length + Object.keys(begun).length === 0) return [];
   const closing = records.find(({ kind }) => kind === "closing");
   const after = records.filter(({ position }) => position > (closing?.position ?? 0));
   const done = records.flatMap(({ kind, path, isFailure }) => (kind === "step" && !isFailure ? [path] : []));
