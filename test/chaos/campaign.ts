@@ -196,7 +196,8 @@ class Campaign {
     const changes = await readChanges(pool);
     const runs = await readStartedRuns(pool);
     const { triggers } = this.#keeper;
-    return { changes, runs, triggers, declared: timetable.map(({ name }) => name), now: await readNow(pool) };
+    const setBack = this.#havoc instanceof Outages ? this.#havoc.setBack : undefined;
+    return { changes, runs, triggers, declared: timetable.map(({ name }) => name), now: await readNow(pool), setBack };
   }
 
   async #gather(): Promise<ReadonlyMap<string, Evidence>> {

@@ -14,6 +14,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Chance } from "../engine/chance.ts";
+import { readNow } from "./schedule-log.ts";
+import type { SetBack } from "./schedule-verdict.ts";
 import type { Site } from "./site.ts";
 import type { Watcher } from "./watcher.ts";
 
@@ -66,6 +68,7 @@ export class Outages {
   readonly drains: { readonly after: Kind; readonly ms: number }[] = [];
   /** The longest life of a run before the first outage, in milliseconds. */
   undisturbedMs = 0;
+  setBack: SetBack | undefined;
   readonly failures: unknown[] = [];
   readonly deploys = 0;
   readonly cuts = {};
@@ -127,11 +130,17 @@ export class Outages {
           ? this.#refuseInserts()
           : this.#fill(this.#options.smallDisk));
       case "clock back":
-        return await this.#say(
-          `create or replace function layover.now() returns timestamptz language sql volatile
-             as $$ select date_trunc('milliseconds', clock_timestamp()) - interval '${stepMs} milliseconds' $$`,
-        );
+        return await this.#setClockBack();
     }
+  }
+
+  async #setClockBack(): Promise<void> {
+    // A call that comes after the step may come before its answer.
+    this.setBack = { at: (await readNow(this.#site.pool)) - stepMs, byMs: stepMs };
+    await this.#say(
+      `create or replace function layover.now() returns timestamptz language sql volatile
+         as $$ select date_trunc('milliseconds', clock_timestamp()) - interval '${stepMs} milliseconds' $$`,
+    );
   }
 
   async #refuseInserts(): Promise<void> {

@@ -39,6 +39,7 @@ async function playTimetable(act: (world: World) => Promise<void> = pauseAndTrig
     triggers: [{ ...trigger, isDone: true }],
     declared: timetable.map(({ name }) => name),
     now: world.now,
+    setBack: undefined,
   };
 }
 
@@ -51,6 +52,19 @@ async function pauseAndTrigger(world: World): Promise<void> {
   await world.pass("2 minutes");
   await world.ask((client) => client.schedules.trigger(beside, trigger));
   await world.pass("4 minutes");
+}
+
+const stepMs = 300_000;
+
+/** Resumes the schedules by a process that does not know yet that the clock was set back. */
+async function resumeAfterStep(world: World): Promise<number> {
+  await world.tick();
+  for (const name of [leftOut, beside]) await world.ask((client) => client.schedules.pause(name));
+  await world.pass("90 seconds");
+  await world.setClock(-stepMs);
+  const at = world.now;
+  for (const name of [leftOut, beside]) await world.ask((client) => client.schedules.resume(name));
+  return at;
 }
 
 /** Does the same until the world itself finds that something is wrong. */
@@ -67,6 +81,23 @@ test("schedules that fired each instant once, or left it out as they say, have n
   const skips = evidence.changes.map(({ is }) => is?.cause);
   expect(skips).toContain("overlap");
   expect(skips).toContain("missed");
+});
+
+test("an alarm that was armed by the old time is no fault soon after the clock was set back, and is one later", async () => {
+  let at = 0;
+  const evidence = await playTimetable(async (world) => {
+    at = await resumeAfterStep(world);
+  });
+  const faults = (setBack: ScheduleEvidence["setBack"]) =>
+    scheduleFaults({ ...evidence, triggers: [], setBack }).filter((fault) => fault.includes("it is due at"));
+  expect(faults({ at, byMs: stepMs })).toEqual([]);
+  for (const setBack of [
+    undefined,
+    { at: at - 60_001, byMs: stepMs },
+    { at: at + 1, byMs: stepMs },
+    { at, byMs: 60_000 },
+  ])
+    expect(faults(setBack)).not.toEqual([]);
 });
 
 const found = [

@@ -31,21 +31,32 @@ export interface ScheduleEvidence {
   readonly declared: readonly string[];
   /** The database's time in the end. */
   readonly now: number;
+  /** Undefined: nobody has set the database's clock. */
+  readonly setBack: SetBack | undefined;
+}
+
+/** The database's clock was set back. */
+export interface SetBack {
+  /** When, by the new time. */
+  readonly at: number;
+  readonly byMs: number;
 }
 
 /** How long after the end of a run, by its own row, another transaction may still have seen it at work. */
 const unseenMs = 5_000;
+/** How long after the clock was set back a call may come that has armed its alarms by the old time. */
+const armedBeforeMs = 60_000;
 /** How long after its start a run is over at the latest: it sleeps for 80 s, and the scheduler may look at it late, twice. */
 const overMs = 80_000 + 2 * latestMs;
 
 /** One sentence for each thing that is not as it must be; none if all is well. */
 export function scheduleFaults(evidence: ScheduleEvidence): readonly string[] {
-  const { changes, triggers } = evidence;
+  const { changes, triggers, setBack } = evidence;
   const faults: string[] = [];
   const wanted = new Set<string>();
   const askedFor = new Map(triggers.map((each) => [each.runId, each]));
   for (const change of changes) {
-    const { wrongs, runs } = judge(change, askedFor);
+    const { wrongs, runs } = judge(change, askedFor, setBack);
     faults.push(...wrongs.map((wrong) => `of the schedule ${change.name}: ${wrong}`));
     for (const id of runs) {
       if (wanted.has(id)) faults.push(`the run ${id} is to start, and was there`);
@@ -62,12 +73,15 @@ export function scheduleFaults(evidence: ScheduleEvidence): readonly string[] {
 function judge(
   change: Change,
   askedFor: ReadonlyMap<string, Triggered>,
+  setBack: SetBack | undefined,
 ): { readonly wrongs: readonly string[]; readonly runs: readonly string[] } {
   const { was, is, now } = change;
   if (is === null) return { wrongs: ["it is gone"], runs: [] };
+  const isArmedBefore = setBack !== undefined && now >= setBack.at && now < setBack.at + armedBeforeMs;
+  const armedAt = isArmedBefore ? now + setBack.byMs : now;
   let nearest: { readonly wrongs: readonly string[]; readonly runs: readonly string[] } | undefined;
   for (const expected of expectations(change, is, askedFor)) {
-    const wrongs = [...differences(expected, is, was ?? undefined, now)];
+    const wrongs = [...differences(expected, is, was ?? undefined, armedAt)];
     if (nearest === undefined || wrongs.length < nearest.wrongs.length) nearest = { wrongs, runs: expected.runs };
   }
   return nearest ?? { wrongs: ["it was triggered, and nobody has asked for that"], runs: [] };
