@@ -265,12 +265,8 @@ describeSomePostgres(
              ) update layover.run_state set has_parent = $4 where run_id = $1`,
             [child.id, parent.id, path, isAwaited],
           );
-        const [invoked, detached, ofOther, taken] = [
-          await aRun(stage),
-          await aRun(stage),
-          await aRun(stage),
-          await aRun(stage),
-        ];
+        const next = () => aRun(stage);
+        const [invoked, detached, ofOther, taken] = [await next(), await next(), await next(), await next()];
         await startedBy(run, invoked, "invoked", true);
         await startedBy(run, detached, "detached", false);
         await startedBy(other, ofOther, "of another run", true);
@@ -283,11 +279,16 @@ describeSomePostgres(
             ...(kind === "child" && { child_status: "completed", child_value: "0null", child_ended_at: at(0) }),
           });
         await waits(run, "deleted since");
+        for (const path of ["other epoch", "other kind", "other occurrence"]) await waits(run, path);
+        await recorded(run, "child", "other epoch", { epoch: 1 });
+        await recorded(run, "sleep", "other kind", { position: 2 });
+        await recorded(run, "child", "other occurrence", { position: 3, occurrence: 2 });
         await waits(run, "nap", "sleep");
         await waits(other, "of another run, deleted since");
         expect(await attempted(run)).toEqual([
           { ...place("deleted since"), runId: run.id },
           { ...place("invoked"), runId: invoked.id },
+          ...["epoch", "kind", "occurrence"].map((other) => ({ ...place(`other ${other}`), runId: run.id })),
         ]);
       });
     });
