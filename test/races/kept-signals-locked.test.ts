@@ -120,13 +120,67 @@ describeSomePostgres(
         expect(await kept()).toEqual(["02"]);
       });
 
-      test("leave alone what became of a delivery that somebody carries out anew at that moment", async () => {
-        await receive("d1", [aSignalTo("a")]);
+      const outcomes = async () => await stage.look("select id, outcome from layover.delivery order by id");
+      /** One whose run is over, and one that expires at the same time. */
+      const keepBoth = async () => {
+        await keepTooLate((late) => late.operate(stage.onlooker, "terminate"));
+        await receive("d1", [aSignalTo("b")]);
         await stage.clock.set(expires);
-        const replay = await stage.hold("select from layover.delivery for update");
-        expect(await send()).toMatchObject({ left: [{ delivery: "d1", outcome: "expired" }] });
-        await replay.rollback();
-        expect(await stage.look("select outcome from layover.delivery")).toEqual([{ outcome: "done" }]);
+      };
+
+      test("stay while somebody else has locked their deliveries, and are told of: it waits for nobody", async () => {
+        await keepBoth();
+        const holder = await stage.hold("select from layover.delivery for update");
+        expect(await send()).toMatchObject({ left: [], isMore: false, isLocked: true });
+        expect(await kept()).toHaveLength(2);
+        await holder.rollback();
+        const left = [
+          { delivery: "late a", outcome: "refused" },
+          { delivery: "d1", outcome: "expired" },
+        ];
+        expect(await send()).toMatchObject({ left, isMore: false, isLocked: false });
+        expect(await outcomes()).toEqual(left.toReversed().map(({ delivery: id, outcome }) => ({ id, outcome })));
+      });
+
+      test("wait for their deliveries if the caller says so, before they lock a run", async () => {
+        await keepBoth();
+        const holder = await stage.hold("select from layover.delivery where id = 'd1' for update");
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler, { waits: true });
+        await scheduler.untilBlocked(holder);
+        expect(await stage.look("select from layover.run_state for update skip locked")).toHaveLength(1);
+        await holder.rollback();
+        expect(await answer).toMatchObject({ left: [{}, {}], isLocked: false });
+        expect((await outcomes()).map(({ outcome }) => outcome)).toEqual(["expired", "refused"]);
+      });
+
+      test("wait for no delivery of another page, of another namespace, or that is not due", async () => {
+        for (const id of ["d1", "d2"]) await receive(id, [aSignalTo(id)]);
+        await receive("d3", [aSignalTo("c")], { armed: [expires + minute, expires + minute] });
+        await receive("d1", [aSignalTo("a")], elsewhere);
+        await stage.clock.set(expires);
+        const holder = await stage.hold(
+          "select from layover.delivery where id <> 'd1' or namespace <> 'default' for update",
+        );
+        expect(await send(stage.onlooker, { limit: 1, waits: true })).toMatchObject({ left: [{ delivery: "d1" }] });
+        await holder.rollback();
+      });
+
+      test("and that expire after their delivery was carried out anew leave to the later ones what becomes of it", async () => {
+        const deeds = [{ ...aSignalTo("a"), dedupeId: "d1:0" }];
+        await receive("d1", deeds);
+        await receive("beside", [{ ...aSignalTo("a"), dedupeId: "d1:1" }]);
+        await stage.clock.set(soon);
+        await receive("d1", deeds, { replay: { by: "ada" }, armed: [expires, expires + minute] });
+        await stage.clock.set(expires);
+        expect(await send()).toMatchObject({ left: [{ delivery: "d1" }, { delivery: "beside" }] });
+        expect(await outcomes()).toEqual([
+          { id: "beside", outcome: "expired" },
+          { id: "d1", outcome: "done" },
+        ]);
+        await stage.clock.set(expires + minute);
+        await send();
+        expect((await outcomes()).map(({ outcome }) => outcome)).toEqual(["expired", "expired"]);
       });
     });
   },
