@@ -48,6 +48,11 @@ describeEachPostgres(
       });
     });
 
+    test("names a run as blocked by all deployments that refused it", async () => {
+      await set(await aRun(stage), `${refusedFor(tooLong, "green", "blue")}, blocked = 'no such step', due_at = null`);
+      expect((await diagnose()).troubles).toMatchObject([{ keptBy: "blocked", refusedBy: "blue, green" }]);
+    });
+
     test("knows those of its own namespace, the two of a name that came last", async () => {
       const note = async (deployment: string, namespace = "default") => {
         await stage.clock.advance(second);
