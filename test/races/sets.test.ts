@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { FinishAnswer } from "../../src/postgres/wire.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { acceptRecords, refuseRecords } from "../postgres/refusals.ts";
-import { aRecord, aRun, aRunAtWork, aWaitFor, branches, minute, noon, type Run, terms, tokenOf } from "./runs.ts";
+import { aRecord, aRun, aRunAtWork, aWaitFor, branches, minute, noon, type Run, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 /** Ids of runs, in the order in which the runs are asked for. It is not the order of the ids. */
@@ -85,6 +85,25 @@ describeSomePostgres(
         await finish(goesOn, { 1: left, 2: left })(stage.onlooker);
         const rows = await stage.look("select run_id from layover.run_state where is_interrupted");
         expect(rows).toEqual([{ run_id: at(1).id }]);
+      });
+
+      test("has each run that goes on looked at when it has armed that, and ready though the clock is set back", async () => {
+        await stage.onlooker.query("update layover.run_state set ready_at = layover.now()");
+        const armed = (index: number) => soon + index;
+        await finish((index) => ({ ...goesOn(index), armed: [armed(index)] }))(stage.onlooker);
+        await stage.clock.set(noon - 1);
+        expect(await states()).toMatchObject(ids.map((_, index) => ({ isReady: true, dueAt: armed(index) })));
+      });
+
+      test("finishes no run of another namespace", async () => {
+        const turns = runs.map((run, index) => run.toFinish(goesOn(index)));
+        const { turns: answers } = await stage.onlooker.call("finish_turns", {
+          ...terms,
+          namespace: "elsewhere",
+          turns,
+        });
+        expect(answers).toMatchObject(ids.map(() => ({ outcome: "unknown" })));
+        expect(await histories()).toEqual([[], [], [], [], []]);
       });
 
       test("keeps the result of each run that completes", async () => {
