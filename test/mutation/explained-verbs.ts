@@ -14,19 +14,18 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
-    why: "Only a run whose start was delayed is untouched, and no such run has a parent.",
-    mutants: [
-      "cancel_run: v_others := layover.tell_parent(v_run, p->'armed'); → null;",
-      "cancel_run: v_others is null → true",
-    ],
-  },
-  {
     why: "lock_steady_families has locked the run already.",
     mutants: ["cancel_run: for update → nothing", "terminate_run: for update → nothing"],
   },
   {
     why: "A place belongs to one kind: names are counted over all kinds.",
     mutants: ["find_open_child: h.kind = 'child' → true"],
+  },
+  {
+    why: "A condition that is null selects as little as one that is false.",
+    mutants: [
+      "find_open_child: coalesce(t.cancel_requested_at < p.cancel_requested_at, true) → coalesce(t.cancel_requested_at < p.cancel_requested_at)",
+    ],
   },
   {
     why: "An answer that came for a URL which is dead by now is handed to nobody (read_answers).",

@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aMap, aParkedRun, aRun, aWaitFor, minute, noon, type Run, second, tokenOf } from "./runs.ts";
+import { startingOn } from "./invoking.ts";
+import { aMap, aParkedRun, aRun, aRunAtWork, aWaitFor, minute, noon, Run, second, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -12,6 +13,17 @@ describeSomePostgres(
     const cancel = (run: Run, more?: Parameters<Run["operate"]>[2]) => run.operate(stage.onlooker, "cancel", more);
     const cancelBy = (run: Run) => (session: Session) => run.operate(session, "cancel");
     const cancelling = (run: Run) => ({ outcome: "cancelling", runId: run.id });
+
+    test("of a run that nobody has claimed ends it at once, and tells the run that waits for it", async () => {
+      const { start, made, waits } = startingOn(stage);
+      const parent = await aRunAtWork(stage);
+      await start(parent, [{ path: "it" }], { next: "parked" });
+      const [id = ""] = await made(parent);
+      const told = { outcome: "cancelled", runId: id, others: [{ runId: parent.id, turn: 2 }] };
+      expect(await cancel(new Run(stage, String(id)))).toMatchObject(told);
+      expect(await waits(parent)).toMatchObject([{ path: "it", child_status: "cancelled" }]);
+      expect(await parent.state()).toMatchObject({ status: "parked", isReady: true });
+    });
 
     describe("of a delayed start", () => {
       const delayMs = 10 * minute;
