@@ -1,5 +1,6 @@
 /** Kept signals that the scheduler looks at while somebody else has locked them, or their run or delivery. */
 import { describe, expect, test } from "vitest";
+import type { DeedCall } from "../../src/postgres/wire-webhooks.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aSignalTo } from "./deeds.ts";
 import { elsewhere, expires, keptSignalsOn } from "./kept-signals.ts";
@@ -159,28 +160,94 @@ describeSomePostgres(
         await receive("d3", [aSignalTo("c")], { armed: [expires + minute, expires + minute] });
         await receive("d1", [aSignalTo("a")], elsewhere);
         await stage.clock.set(expires);
-        const holder = await stage.hold(
-          "select from layover.delivery where id <> 'd1' or namespace <> 'default' for update",
-        );
+        const lock = (which: string) => stage.hold(`select from layover.delivery where ${which} for update`);
+        const holder = await lock("id = 'd2'");
         expect(await send(stage.onlooker, { limit: 1, waits: true })).toMatchObject({ left: [{ delivery: "d1" }] });
         await holder.rollback();
+        const other = await lock("id = 'd3' or namespace = 'elsewhere'");
+        expect(await send(stage.onlooker, { waits: true })).toMatchObject({ left: [{ delivery: "d2" }] });
+        await other.rollback();
       });
 
-      test("and that expire after their delivery was carried out anew leave to the later ones what becomes of it", async () => {
-        const deeds = [{ ...aSignalTo("a"), dedupeId: "d1:0" }];
-        await receive("d1", deeds);
-        await receive("beside", [{ ...aSignalTo("a"), dedupeId: "d1:1" }]);
-        await stage.clock.set(soon);
-        await receive("d1", deeds, { replay: { by: "ada" }, armed: [expires, expires + minute] });
+      test("wait for their deliveries in the order of their ids", async () => {
+        for (const id of ["d2", "d1"]) await receive(id, [aSignalTo(id)]);
         await stage.clock.set(expires);
-        expect(await send()).toMatchObject({ left: [{ delivery: "d1" }, { delivery: "beside" }] });
-        expect(await outcomes()).toEqual([
-          { id: "beside", outcome: "expired" },
-          { id: "d1", outcome: "done" },
-        ]);
+        const holder = await stage.hold("select from layover.delivery where id = 'd1' for update");
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler, { waits: true });
+        await scheduler.untilBlocked(holder);
+        expect(await stage.look("select id from layover.delivery for update skip locked")).toEqual([{ id: "d2" }]);
+        await holder.rollback();
+        await answer;
+      });
+
+      test("are not sent if they have expired at that moment, though their run was started since", async () => {
+        await receive("d1", [aSignalTo("a")]);
+        await stage.clock.set(soon);
+        const holder = await stage.hold("delete from layover.kept_signal");
+        await start("a");
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler);
+        await scheduler.untilBlocked(holder);
+        await holder.commit();
+        expect(await answer).toMatchObject({ turns: [], left: [] });
+        expect(await sent()).toEqual([]);
+      });
+
+      test("do not expire if their run is started at that moment", async () => {
+        for (const id of ["d1", "d2"]) await receive(id, [aSignalTo(id)]);
+        await stage.clock.set(expires);
+        const gate = await stage.gate("layover.delivery");
+        const scheduler = await stage.session("scheduler");
+        const answer = send(scheduler);
+        await scheduler.untilBlocked(gate);
+        await start("d2");
+        await gate.commit();
+        expect(await answer).toMatchObject({ left: [{ delivery: "d1" }], isMore: true });
+        expect(await send()).toMatchObject({ left: [], isMore: false });
+        expect(await sent()).toMatchObject([{ id: "d2" }]);
+      });
+    });
+
+    describe("whose delivery was carried out anew", () => {
+      const deed = { ...aSignalTo("a"), dedupeId: "d1:0" };
+      const again = (deeds: readonly DeedCall[], delivery = "d1") =>
+        receive(delivery, deeds, { replay: { by: "ada" }, armed: [expires, expires + minute] });
+      const outcome = async () =>
+        (await stage.look("select outcome from layover.delivery where id = 'd1'"))[0]?.["outcome"];
+      const keepAndExpire = async (meanwhile: () => Promise<unknown>) => {
+        await receive("d1", [deed]);
+        await stage.clock.set(soon);
+        await meanwhile();
+        await stage.clock.set(expires);
+        return await send();
+      };
+
+      test("leave to those that were kept then what becomes of it", async () => {
+        expect(await keepAndExpire(() => again([deed]))).toMatchObject({ left: [] });
+        expect(await outcome()).toBe("done");
         await stage.clock.set(expires + minute);
-        await send();
-        expect((await outcomes()).map(({ outcome }) => outcome)).toEqual(["expired", "expired"]);
+        expect(await send()).toMatchObject({ left: [{ delivery: "d1" }] });
+        expect(await outcome()).toBe("expired");
+      });
+
+      test("leave it as it is if nothing was kept then", async () => {
+        await start("b");
+        expect(await keepAndExpire(() => again([{ ...deed, id: "b" }]))).toMatchObject({ left: [] });
+        expect(await outcome()).toBe("done");
+        expect(await kept()).toEqual([]);
+      });
+
+      test.each<readonly [what: string, delivery: string, deed: DeedCall]>([
+        ["another name", "d1", { ...deed, name: "other" }],
+        ["another id", "d1", { ...deed, dedupeId: "d1:1" }],
+        ["another run", "d1", { ...deed, id: "b" }],
+        ["another workflow", "d1", { ...deed, workflow: "other" }],
+        ["another delivery", "d2", deed],
+      ])("are not taken for the same where what was kept later has %s", async (_, delivery, later) => {
+        expect(await keepAndExpire(() => again([later], delivery))).toMatchObject({ left: [{ delivery: "d1" }] });
+        expect(await outcome()).toBe("expired");
+        expect(await kept()).toHaveLength(1);
       });
     });
   },

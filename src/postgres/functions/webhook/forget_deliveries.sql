@@ -1,6 +1,6 @@
 -- Drops what deliveries have brought to these runs: bodies and headers, which are kept for a week otherwise, and why a delivery was not
--- carried out. That it came, and what became of it, stays. One that somebody is carrying out at this moment is left out: its lock comes
--- before that of a run.
+-- carried out. That it came, and what became of it, stays. One that somebody has locked at this moment is left out, since its lock comes
+-- before that of a run: who carries it out, or a scheduler that waits for others (send_kept_signals).
 --
 -- An index finds them by their runs, also among all deliveries of a busy week. The search does not name the namespace: without statistics
 -- Postgres would take the index that begins with it, and read them all.

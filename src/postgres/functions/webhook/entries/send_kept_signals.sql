@@ -1,8 +1,8 @@
 -- Looks at the kept signals that are due. If the run is there meanwhile, it gets them: its first claim may have looked before they were kept.
 -- If they have waited long enough, they are gone, and their deliveries are `expired`. All others are looked at again when they expire.
 --
--- `isMore`: there is more, and it did something. `isLocked`: all that is left is locked by others, or its delivery is. They may never commit, so
--- the caller asks once more, with `waits`.
+-- `isMore`: there is more, and it did something. `isLocked`: all that it has found is locked by others, or its delivery is. They may never
+-- commit, so the caller asks once more, with `waits`.
 --
 -- `left`: the deliveries whose signals no run took. It locks a run before its kept signals, as a claim does. If it waits, it locks deliveries
 -- before all that, as receive_delivery does. `limit`: how many runs, and how many signals.
@@ -15,7 +15,7 @@ declare
   v_run    record;
   v_answer json;
   v_reason text;
-  v_one    jsonb;
+  v_gone   jsonb;
   v_count  bigint := 0;
   v_moved  bigint;
   v_isdue  boolean;
@@ -39,7 +39,7 @@ begin
     perform from layover.run_state t where t.run_id = v_run.id for update;
     for u in
       select o.* from layover.kept_signal o
-       where o.namespace = p->>'namespace' and o.workflow = v_run.workflow and o.user_id = v_run.user_id order by o.number
+       where o.namespace = p->>'namespace' and o.workflow = v_run.workflow and o.user_id = v_run.user_id order by o.number for update
     loop
       begin
         v_answer := layover.send_signal(p - 'limit' || jsonb_build_object('runId', v_run.id, 'workflow', u.workflow, 'name', u.name,
@@ -54,9 +54,9 @@ begin
         delete from layover.kept_signal o
          where o.namespace = u.namespace and o.workflow = u.workflow and o.user_id = u.user_id and o.number = u.number;
       else
-        v_one := layover.leave_kept(u, 'refused', v_reason);
-        continue when v_one is null;
-        v_left := v_left || v_one;
+        v_gone := layover.leave_kept(u, 'refused', v_reason);
+        continue when v_gone is null;
+        v_left := v_left || v_gone;
       end if;
       v_count := v_count + 1;
       if v_answer->>'turn' is not null then
@@ -66,7 +66,9 @@ begin
   end loop;
   if (p->>'waits')::boolean then
     perform from layover.kept_signal o
-     where o.namespace = p->>'namespace' and o.due_at <= v_now order by o.number limit (p->>'limit')::integer for update;
+     where o.namespace = p->>'namespace' and o.due_at <= v_now and not exists (select from layover.run r
+       where r.namespace = o.namespace and r.workflow = o.workflow and r.user_id = o.user_id)
+     order by o.number limit (p->>'limit')::integer for update;
   end if;
   for u in
     select e.* from layover.kept_signal e
@@ -75,11 +77,13 @@ begin
          where r.namespace = e.namespace and r.workflow = e.workflow and r.user_id = e.user_id)
      order by e.due_at limit (p->>'limit')::integer for update skip locked
   loop
-    v_one := layover.leave_kept(u, 'expired',
+    continue when exists (select from layover.run r -- it was started since the loop began: the next call sends the signal
+      where r.namespace = u.namespace and r.workflow = u.workflow and r.user_id = u.user_id);
+    v_gone := layover.leave_kept(u, 'expired',
       format('no run "%s" of workflow %s was started within 96 hours', u.user_id, u.workflow));
-    continue when v_one is null;
+    continue when v_gone is null;
     v_count := v_count + 1;
-    v_left := v_left || v_one;
+    v_left := v_left || v_gone;
   end loop;
   update layover.kept_signal o set due_at = o.expires_at
    where (o.namespace, o.workflow, o.user_id, o.number) in (
