@@ -47,7 +47,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/entries races/children-left.test races/children-one-more races/pauses-apart races/many-told races/many races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses-amid-starts races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
-  [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
+  [
+    /^engine$/,
+    "engine/undos-unknown-outcomes engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs",
+  ],
   [/^diagnose$/, "postgres/diagnosis-of-deployments postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses races/setbacks"],
   [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/filters postgres/statuses postgres/listing postgres/keys"],

@@ -70,7 +70,7 @@ describeSomePostgres(
 
     test("of all runs of a page, also of those that are deleted meanwhile", async () => {
       await start(11);
-      const runs = [12, 11, 10].map(idOf);
+      const runs = [12, 10, 11].map(idOf);
       expect(await stage.onlooker.query("select layover.within_children($1) as runs", [runs])).toEqual([{ runs }]);
       expect(await stage.onlooker.query("select layover.within_children('{}') as runs", [])).toEqual([{ runs: [] }]);
     });
