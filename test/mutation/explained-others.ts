@@ -68,7 +68,6 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "Costs time only: the set is asked, and leaves out or refuses under the lock what is not plain. A set of one is done as one alone is.",
     mutants: [
-      "in_stretches: layover.goes_on(t, v_now) → true",
       "in_stretches: not t.has_pending → true",
       "in_stretches: layover.may_run(t, v_now) → true",
       "in_stretches: v_last > v_first → true",
@@ -83,7 +82,6 @@ export const ofOthers: readonly Explanation[] = [
       "park_run: k.run_id = run → true",
       "park_run: k.position is null → true",
       "park_run: (v_mail or v_ended) → true",
-      "park_run: , has_mail = v_mail or v_ended → nothing",
       "release_losers: cardinality(v_prefixes) = 0 → false",
       "move_due: s.has_pending → true",
       "move_due: s.has_pending → true (2)",

@@ -85,7 +85,7 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["finish_run: f ? 'closes' → true"],
   },
   {
-    why: "Only a turn that fails its run says what failed.",
+    why: "Only a turn that fails its run says what failed. Nobody reads that of a run that has not failed.",
     mutants: ["finish_run: v_next = 'failed' → true"],
   },
   {
@@ -101,20 +101,14 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["finish_run: t.has_parent → true (2)"],
   },
   {
-    why: "A finish that is no more the run's, or that saw less, is deferred, which looks neither for an end nor for a closing.",
+    why: "A finish that is no more the run's finds no row when it is deferred. One that is, and saw less, has no end in time either way.",
     mutants: [
       "finish_run: t.namespace = p->>'namespace' → true (3)",
       "finish_run: t.token = (f->>'token')::uuid → true (3)",
       "finish_run: t.last_position = (f->>'position')::integer → true (3)",
-      "finish_run: exists (select from layover.run_state t where t.run_id = (f->>'runId')::uuid and t.namespace = p-... → true (3)",
       "finish_run: t.namespace = p->>'namespace' → true (4)",
       "finish_run: t.token = (f->>'token')::uuid → true (4)",
-      "finish_run: t.last_position = (f->>'position')::integer → true (4)",
     ],
-  },
-  {
-    why: "An end is written only when no run is at work any more that is to end with this one.",
-    mutants: ["finish_run: f ? 'ending' → false (4)"],
   },
   {
     why: "Only a turn that nobody's code fits names its deployment; and one without a name speaks for all, as refuse_run does then.",
@@ -149,7 +143,6 @@ export const ofRuns: readonly Explanation[] = [
     why: "Costs time only: finish_run and the claim after it come to the same.",
     mutants: [
       "finish_step: update layover.run_state as t set status = 'running', turn = t.turn + 1, token = (f->'claim'->>'t... → null;",
-      "may_run: coalesce(layover.stops_at(t) > at, true) → coalesce(layover.stops_at(t) > at)",
     ],
   },
   {
@@ -163,14 +156,6 @@ export const ofRuns: readonly Explanation[] = [
   {
     why: "end_waits has deleted the row of a run that goes on, or that has ended in time.",
     mutants: ["leave_children: b.child_bond = 'cancel' → true", "leave_children: not h.item ? 'value' → true"],
-  },
-  {
-    why: "A run that closes has released these rows before (release_all), and one that is over has none any more.",
-    mutants: ["leave_children: , is_released = true → nothing"],
-  },
-  {
-    why: "With a pending row it is no item of a set; without one it is claimed as any other.",
-    mutants: ["may_run: not t.is_closing → true"],
   },
   {
     why: "Null counts as no here.",
@@ -203,10 +188,6 @@ export const ofRuns: readonly Explanation[] = [
   {
     why: "Locks one more of the 32, which is that of no id.",
     mutants: ["lock_ids: c->>'id' is not null → true"],
-  },
-  {
-    why: "Whoever changes the pending rows of a run locks them by himself, too, in the one order.",
-    mutants: ["lock_families: v_one.is_whole → false"],
   },
   {
     why: "A return names no time, and no lease ends at none.",

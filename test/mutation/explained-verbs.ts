@@ -4,7 +4,7 @@ import type { Explanation } from "./explained.ts";
 export const ofVerbs: readonly Explanation[] = [
   {
     why: "Costs time only: the error names the first one all the same.",
-    mutants: ["check_filter: limit 1 → nothing", "find_open_child: limit 1 → nothing"],
+    mutants: ["check_filter: limit 1 → nothing"],
   },
   {
     why: "What follows asks for the namespace and for the run again, under the same lock.",
@@ -16,10 +16,6 @@ export const ofVerbs: readonly Explanation[] = [
   {
     why: "lock_steady_families has locked the run already.",
     mutants: ["cancel_run: for update → nothing", "terminate_run: for update → nothing"],
-  },
-  {
-    why: "A place belongs to one kind: names are counted over all kinds.",
-    mutants: ["find_open_child: h.kind = 'child' → true"],
   },
   {
     why: "A condition that is null selects as little as one that is false.",
@@ -41,10 +37,6 @@ export const ofVerbs: readonly Explanation[] = [
   {
     why: "A retry that is taken back puts back the rows of its own run, and of what nobody had taken nothing has been taken since.",
     mutants: ["describe_before: g.run_id = run → true", "describe_before: g.position is not null → true"],
-  },
-  {
-    why: "A run that nobody knows has no id, so no row is found and locked.",
-    mutants: ["families_of: f.run is not null → true"],
   },
   {
     why: "Null is not more than 0: a call that names no position asks for the first page all the same.",

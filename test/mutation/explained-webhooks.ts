@@ -27,10 +27,6 @@ export const ofWebhooks: readonly Explanation[] = [
     ],
   },
   {
-    why: "send_signal looks for the run by the workflow of the signal, too.",
-    mutants: ["send_kept_signals: o.workflow = v_run.workflow → true"],
-  },
-  {
     why: "What has expired is due.",
     mutants: ["send_kept_signals: e.due_at <= v_now → true"],
   },
@@ -43,13 +39,6 @@ export const ofWebhooks: readonly Explanation[] = [
     mutants: [
       "list_deliveries: j.received_at < v_before → true",
       "list_deliveries: j.received_at < v_before and ( → j.received_at <= v_before and (",
-    ],
-  },
-  {
-    why: "What has expired, and is left for the next page, is due as before.",
-    mutants: [
-      "send_kept_signals: e.expires_at > v_now → true",
-      "send_kept_signals: e.expires_at > v_now and not → e.expires_at >= v_now and not",
     ],
   },
   {

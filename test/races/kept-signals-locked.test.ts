@@ -181,6 +181,16 @@ describeSomePostgres(
         await answer;
       });
 
+      test("wait for no signal that is kept for another workflow", async () => {
+        for (const workflow of ["flow", "other"]) await receive(workflow, [aSignalTo("a", "01", workflow)]);
+        await start("a");
+        await stage.clock.set(soon);
+        const holder = await locking(["other"]);
+        expect(await send()).toMatchObject({ left: [] });
+        expect(await sent()).toHaveLength(1);
+        await holder.rollback();
+      });
+
       test("are not sent if they have expired at that moment, though their run was started since", async () => {
         await receive("d1", [aSignalTo("a")]);
         await stage.clock.set(soon);

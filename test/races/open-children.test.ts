@@ -176,6 +176,22 @@ describeSomePostgres(
         expect(await fork(run, "c")).toMatchObject(isOpen);
       });
 
+      test("do not count once they have ended, also where the code of a retry asks for a step in their place", async () => {
+        const [run, child] = [await aRun(stage), aChild("it")];
+        await live(run, { children: [child], fails: true });
+        await stage.clock.set(later);
+        const retry = { runId: run.id, callId: randomUUID(), armed: [later + 60 * second] };
+        expect(await stage.onlooker.call("retry_run", retry)).toMatchObject({ outcome: "retried", kept: 4 });
+        await claim(run, 4);
+        const records = [aRecord("step", "it", { at: later })];
+        await run.finish(stage.onlooker, { token: "turn 4", position: 4, next: "completed", value: "0null", records });
+        await stage.look(
+          `update layover.run_state set ${ended("layover.now() - interval '1 second'")} where run_id = $1`,
+          [child.runId],
+        );
+        expect(await fork(run, "it")).toMatchObject(forked);
+      });
+
       test("count if they were started at the instant of the restart, by what goes on", async () => {
         const run = await aRun(stage);
         await live(run, {});

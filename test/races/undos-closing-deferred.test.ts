@@ -165,6 +165,11 @@ describeSomePostgres(
       ["has failed to announce a callback", { ...closes, announces: at("approval") }, nothing],
       ["was cancelled meanwhile", closes, (run) => run.operate(stage.onlooker, "cancel")],
       ["had its timeout before", closes, set("timeout_at = last_record_at - interval '1 ms'")],
+      [
+        "writes down what it owes when its timeout has passed",
+        { ...ways[1][1], records: [aRecord("ending", "", { value: owed, at: noon + 2 })] },
+        set("timeout_at = last_record_at + interval '1 ms'"),
+      ],
       ["has written down what it owes", endsAs, set("ending_position = 1, undos = 1")],
       ["completes", { next: "completed", value: "0null" }, nothing],
       ["goes on", { next: "ready" }, nothing],

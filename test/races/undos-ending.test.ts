@@ -1,7 +1,7 @@
 /** The record that says how a run ends and what it owes: it is written once, and while nobody is at work. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRecord, aRunAtWork, at, minute, noon, only, type Run, terms } from "./runs.ts";
+import { aFanOut, aParkedRun, aRecord, aRunAtWork, at, branches, minute, noon, only, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 import { anEnd, callOf, endsBy } from "./undoing.ts";
 
@@ -56,6 +56,19 @@ describeSomePostgres(
       const answers = await stage.collide({ first: endsBy(run), second: endsBy(run) });
       expect(answers).toMatchObject(Array(2).fill({ outcome: "finished", turn: 2 }));
       expect(await run.kinds()).toEqual(["step x", "ending"]);
+    });
+
+    test("gives the place of a race that is over to no other item", async () => {
+      const run = await aParkedRun(
+        stage,
+        branches(["all/race/a", "all/b"], { path: "all", slots: 1, failsFast: false }),
+      );
+      await stage.look("update layover.run_state set ready_at = 'epoch' where run_id = $1", [run.id]);
+      await claim(run, 2);
+      const released = [{ prefix: "all/race/", position: 0 }];
+      const answer = await run.finish(stage.onlooker, { ...anEnd({ token: "turn 2", position: 0 }), released });
+      expect(answer).toMatchObject({ outcome: "finished", turn: 3, branches: null });
+      expect(await run.pending()).toEqual({});
     });
 
     test("is written among finishes of other runs in one call", async () => {
