@@ -136,14 +136,6 @@ export const explained: readonly Explanation[] = [
     ],
   },
   {
-    why: "Whoever changes the token of a branch that has one holds the lock of its run, as this finish does; a claim without that lock finds no token, or leaves it.",
-    mutants: ["finish_branch: for update → nothing (2)"],
-  },
-  {
-    why: "Second line: today's plan updates the rows in lock order. The lock says so whatever the plan is.",
-    mutants: ["finish_branches: for update → nothing (2)"],
-  },
-  {
     why: "A run that is over has no pending row: whoever ends it deletes them under its lock, and a branch's call finds none.",
     mutants: [
       "claim_branch: layover.is_over(s.status) → false",

@@ -73,11 +73,14 @@ describeSomePostgres(
           await stage.clock.advance(2 * minute);
           return run;
         };
-        const takeOver = (run: Run) => claim(run, "second", { alone: true });
+        const takeOver = (run: Run, alone = true) => claim(run, "second", { alone });
 
-        test("supersedes the finish that waits for its lock", async () => {
+        test.each([
+          ["has locked the run", true],
+          ["has locked the branch only", false],
+        ])("supersedes the finish that waits for its lock, where it %s", async (_, alone) => {
           const run = await aDeadBranch();
-          const [taken, finished] = await stage.collide({ first: takeOver(run), second: record(run, "a") });
+          const [taken, finished] = await stage.collide({ first: takeOver(run, alone), second: record(run, "a") });
           expect(taken).toMatchObject({ outcome: "claimed" });
           expect(finished).toEqual({ outcome: "superseded" });
           expect(await run.history()).toEqual([]);

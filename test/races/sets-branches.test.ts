@@ -129,15 +129,21 @@ describeSomePostgres(
         expect(await run.state()).toMatchObject({ dueAt: null, lastPosition: 4 });
       });
 
-      test("of a branch that was taken over meanwhile is superseded; the others are recorded", async () => {
-        const run = await aFanOut(stage, paths);
-        await stage.clock.advance(2 * minute);
-        const takeOver = (session: Session) => run.claimBranch(session, "a", { token: "other", alone: true });
-        const [taken, answers] = await stage.collide({ first: takeOver, second: finish(run) });
-        expect(taken).toMatchObject({ outcome: "claimed" });
-        expect(answers.map(({ outcome }) => outcome)).toEqual(["finished", "superseded", "finished", "finished"]);
-        expect((await run.history()).toSorted()).toEqual(["b", "c", "d"]);
-      });
+      test.each([
+        ["has locked the run", true],
+        ["has locked the branch only", false],
+      ])(
+        "of a branch that a claim took over meanwhile that %s is superseded; the others are recorded",
+        async (_, alone) => {
+          const run = await aFanOut(stage, paths);
+          await stage.clock.advance(2 * minute);
+          const takeOver = (session: Session) => run.claimBranch(session, "a", { token: "other", alone });
+          const [taken, answers] = await stage.collide({ first: takeOver, second: finish(run) });
+          expect(taken).toMatchObject({ outcome: "claimed" });
+          expect(answers.map(({ outcome }) => outcome)).toEqual(["finished", "superseded", "finished", "finished"]);
+          expect((await run.history()).toSorted()).toEqual(["b", "c", "d"]);
+        },
+      );
     });
 
     describe("claims of branches", () => {
