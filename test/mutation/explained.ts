@@ -158,14 +158,6 @@ export const explained: readonly Explanation[] = [
     mutants: ["answer_callback: b.kind = 'callback' → true"],
   },
   {
-    why: "A wait has no lease, so release_losers deletes it with the race: none is ever found released.",
-    mutants: [
-      "answer_callback: not b.is_released → true",
-      "has_answer: not b.is_released → true",
-      "has_answer: not b.is_released → true (2)",
-    ],
-  },
-  {
     why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
     mutants: ["move_leases: b.path = i.path → true", "move_leases: b.occurrence = i.occurrence → true"],
   },

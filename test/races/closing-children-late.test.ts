@@ -1,9 +1,10 @@
 /** A run that closes and waits for a run that it has cancelled: the end of that one wakes it, whatever else there is. */
 import { expect, test } from "vitest";
+import type { NewDemand } from "../../src/postgres/wire.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { record as finishBranch } from "./branching.ts";
 import { aChild } from "./invoking.ts";
-import { aRunAtWork, branches, minute, noon, Run } from "./runs.ts";
+import { aDemand, aRunAtWork, aWaitFor, branches, minute, noon, Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 import { claimsOn } from "./undoing.ts";
 
@@ -13,10 +14,11 @@ describeSomePostgres("a closing run that waits for one that it has cancelled", (
   const endsAs = { next: "failed", value: '0{"message":"no"}' } as const;
 
   /** It waits for a day at most. `b` was at work, its lease has lapsed, and it is renewed now. */
-  async function aClosingRun() {
+  async function aClosingRun(waits: readonly NewDemand[] = []) {
     const parent = await aRunAtWork(stage);
     const start = aChild("it", { isBound: true, ordinal: 9 });
-    await parent.finish(stage.onlooker, { token: "first", demands: branches(["a", "b"]), children: [start] });
+    const demands = [...branches(["a", "b"]), ...waits];
+    await parent.finish(stage.onlooker, { token: "first", demands, children: [start] });
     const child = new Run(stage, start.runId);
     await child.claim(stage.onlooker, { token: "child" });
     for (const path of ["a", "b"]) await parent.claimBranch(stage.onlooker, path, { token: path });
@@ -49,6 +51,20 @@ describeSomePostgres("a closing run that waits for one that it has cancelled", (
     await end(child);
     await stage.clock.advance(2 * minute);
     expect(await claim(parent, 3)).toMatchObject({ outcome: "claimed", endsAs });
+  });
+
+  const signal = (name: string) => (run: Run) => run.signal(stage.onlooker, name);
+  const answer = (run: Run) => run.answer(stage.onlooker, "approval");
+  test.each([
+    ["a signal that it had waited for", [signal("go")]],
+    ["the answer to a callback that it had waited for", [answer]],
+    ["a signal after such an answer", [answer, signal("other")]],
+  ])("is not made ready by %s", async (_, calls) => {
+    const approval = aDemand("callback", "approval", { ordinal: 4 });
+    const { parent } = await aClosingRun([aWaitFor("go", { ordinal: 3 }), approval]);
+    const before = await parent.state();
+    for (const call of calls) expect(await call(parent)).toMatchObject({ turn: null });
+    expect(await parent.state()).toEqual(before);
   });
 
   test("goes on at the end of that one, though another one that need not end with it may take until tomorrow", async () => {
