@@ -7,8 +7,8 @@ export const ofValues: readonly Explanation[] = [
     mutants: ["share_value: o.run_id = of_run → true"],
   },
   {
-    why: "Second line: a run is told once of an end, and a copy holds nothing before it is made.",
-    mutants: ["share_value: on conflict do nothing → nothing", "share_values: on conflict do nothing → nothing"],
+    why: "Second line: a copy holds nothing before it is made.",
+    mutants: ["share_values: on conflict do nothing → nothing"],
   },
   {
     why: "Of rows whose runs are gone only forget_values locks several and waits, so any order will do if it is always the same one.",

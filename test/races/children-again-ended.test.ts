@@ -4,7 +4,7 @@ import { describeSomePostgres } from "../postgres/database.ts";
 import { childOf, failedParentsOn, startingOn } from "./invoking.ts";
 import { repairsOn } from "./next-epochs.ts";
 import { rowsOn } from "./rows.ts";
-import { aRecord, noon, type Run, soon, terms } from "./runs.ts";
+import { aRecord, aRunAtWork, noon, Run, soon, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 /** The id of a run, and the one that its parent makes when it asks for it again: only the time in it is another one. */
@@ -94,6 +94,29 @@ describeSomePostgres(
       await claim(parent, "again");
       expect(await ask(parent)(stage.onlooker)).toMatchObject({ isReady: true });
       await expectToldOnce(parent, child, "failed");
+    });
+
+    test("is told as the same stored value again, where its parent had been told before it failed", async () => {
+      const parent = await aRunAtWork(stage);
+      await parent.finish(stage.onlooker, { token: "first", children: [childOf(before, "it")] });
+      const child = new Run(stage, before);
+      await child.claim(stage.onlooker, { token: "child" });
+      const values = [{ runId: before, key: "own", bytes: 7 }];
+      await stage.onlooker.call("hold_values", { namespace: "default", values });
+      const value = `2stored.7.${"0".repeat(64)}.own`;
+      await child.finish(stage.onlooker, { token: "child", next: "completed", value });
+      const holders = () => stage.look("select run_id from layover.stored_value where key = 'own' order by run_id");
+      const held = await holders();
+      expect(held).toHaveLength(2);
+      await parent.claim(stage.onlooker, { turn: 2, token: "second" });
+      const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
+      const records = [aRecord("step", "a", { isFailure: true })];
+      await parent.finish(stage.onlooker, { token: "second", records, next: "failed", value: "0{}", failure });
+      await repair(parent, "retry");
+      await claim(parent, "again");
+      expect(await ask(parent)(stage.onlooker)).toMatchObject({ outcome: "finished", isReady: true });
+      expect(await waits(parent)).toMatchObject([{ child_run_id: before, child_status: "completed" }]);
+      expect(await holders()).toEqual(held);
     });
   },
   { perTest: true },
