@@ -21,7 +21,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /schedule|^skip_firing$|^list_declarers$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
     "races/superseded-builds races/schedules-refused races/declarations races/hand-overs races/catch-ups races/schedules-troubled races/schedules-alike races/firings-alike races/scheduled-starts races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys postgres/encryption/rotation",
   ],
-  [/^((hold|sweep|forget|share)_values|share_value|value_bytes)$/, "races/stored-values engine/stored-values"],
+  [
+    /^((hold|sweep|forget|share)_values|share_value|value_bytes)$/,
+    "races/children-again-ended races/stored-values engine/stored-values",
+  ],
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
   [
     /^(carry_out_deeds|turns_of_deeds|keep_signal|leave_kept|send_kept_signals|take_kept|take_kept_of_claimed|describe_untaken)$|_deliver(y|ies)$/,
@@ -38,7 +41,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|why_left|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
+    "races/cancels-of-branches races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/undos-closing-deferred races/terminations races/cancelled-starts races/twice"],
@@ -76,11 +79,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/signals-apart races/what-counts races/claims-read races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
+    "races/closing-children-late races/signals-apart races/what-counts races/claims-read races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
   ],
   [
     /^(answer_callback|expire_callbacks|read_answers)$/,
-    "races/claims-read races/callbacks-alive races/answers races/stillness races/callbacks races/finishes-apart races/refusals http/copied-database engine/waits postgres/keys",
+    "races/closing-children-late races/claims-read races/callbacks-alive races/answers races/stillness races/callbacks races/finishes-apart races/refusals http/copied-database engine/waits postgres/keys",
   ],
   [
     /^(list_due|move_due)$/,
@@ -114,7 +117,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/branch-claims-told races/run-claims-told races/full-histories races/undos-closing races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
+    "races/sets-branches races/branch-claims-told races/run-claims-told races/full-histories races/undos-closing races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
@@ -126,7 +129,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish_branch|defer_run)/,
-    "races/undos-closing-deferred races/full-histories races/branch-troubles races/groups races/undos-closing races/deferred races/cancels-of-branches races/cleanups races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
+    "races/branches-claims races/undos-closing-deferred races/full-histories races/branch-troubles races/groups races/undos-closing races/deferred races/cancels-of-branches races/cleanups races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
   ],
   [
     /^(claim|reclaim|describe)_/,
@@ -146,7 +149,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^in_stretches$/,
-    "races/children races/losers races/deadlocks races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
+    "races/full-histories races/children races/losers races/deadlocks races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
   ],
   [
     /^(refuse_run|has_refused|has_taker|live_deployments)$/,
@@ -156,7 +159,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/deadlocks races/crowd"],
   [
     /^(pick_due|may_run|goes_on)/,
-    "races/dues races/claims races/claim-sets races/one-step races/full-histories races/what-counts races/setbacks races/cancels-at-work races/cancels-of-branches",
+    "races/undos-closing races/deeds races/dues races/claims races/claim-sets races/one-step races/full-histories races/what-counts races/setbacks races/cancels-at-work races/cancels-of-branches",
   ],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,
