@@ -12,8 +12,7 @@ import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, ReturnTurn } fr
 import type { Move } from "../postgres/wire-scheduler.ts";
 import { claimInParts } from "./claim/claim-in-parts.ts";
 import type { EngineContext } from "./engine-context.ts";
-import { type Claimed, Invocation } from "./invocation.ts";
-import type { LoadedRun } from "./replay/loaded-run.ts";
+import { type Claimed, Invocation, type TurnAtWork } from "./invocation.ts";
 import { makeDueAgain } from "./scheduler/due-again.ts";
 import { carryOutBranch } from "./turn/carry-out-branch.ts";
 import { carryOutRun } from "./turn/carry-out-run.ts";
@@ -67,6 +66,7 @@ class ClaimedTurns {
           : warm.findFor(ref.runId, ref.branch.path, ref.branch.occurrence);
       return { ref, held, turn: claims.ofTurn(ref, held) };
     });
+    const askedAt = this.#context.host.monotonic();
     let answer: ClaimAnswer;
     try {
       const turns = asked.map(({ turn }) => turn);
@@ -110,7 +110,7 @@ class ClaimedTurns {
       asked.map(async ({ ref, held, turn }, index) => {
         const claimed = answer.turns[index];
         try {
-          if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, turn, claimed, held);
+          if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, { turn, claimed, held }, askedAt);
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
             await followUps.later(ref, claimed.readyAt);
           else if (claimed?.outcome === "not_here") options.onElsewhere?.(ref);
@@ -129,14 +129,19 @@ class ClaimedTurns {
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 
-  async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: LoadedRun | undefined): Promise<void> {
-    const { branch } = ref;
+  async #carryOutOne(
+    { branch }: TurnRef,
+    { turn, claimed, held }: Omit<TurnAtWork<Claimed>, "lease">,
+    askedAt: number,
+  ): Promise<void> {
     const invocation = this.#invocation;
     const lease = invocation.leases.hold({ runId: turn.runId, token: turn.token, ...branch });
     this.#context.leases.add(lease);
     try {
-      // It was claimed alone, so it says that it begins, before it does anything.
-      if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;
+      const { leases } = invocation;
+      // One that was claimed alone says that it begins, before it does anything.
+      const { claims, beginnings } = claimed;
+      if (!(await (claims > 0 ? leases.begin(lease, beginnings + 1) : leases.stands(lease, askedAt)))) return;
       if (branch === undefined) await carryOutRun(invocation, { turn, claimed: claimed as ClaimedRun, held, lease });
       else await carryOutBranch(invocation, branch, { turn, claimed: claimed as ClaimedBranch, held, lease });
     } catch (error) {

@@ -100,12 +100,16 @@ export class Happenings {
     if (port === "query" && fleet.options.isShuffled) await turnTo(time() + chance.below(mostLatencyMs));
     const tell = await call.act();
     if (port === "query" && !reading.has(what)) await look();
+    if (fate === "is answered late") await turnTo(time() + lateMs);
     if (fate === "is never answered") return;
     if (fate === "dies after") return fleet.crash(owner);
     if (fate === "fails after") return call.reject(lost(false));
     tell();
   }
 }
+
+/** A call is given up after 15 s. */
+const lateMs = 14_000;
 
 function byName(one: Waiting, other: Waiting): number {
   const [a, b] = [`${one.port} ${one.what}`, `${other.port} ${other.what}`];

@@ -57,6 +57,33 @@ describe("a turn whose process died", () => {
   });
 });
 
+describe("a turn whose lease may be over when its process learns that it has it", () => {
+  test.each([
+    ["claim", "claim_turns", 1],
+    ["finish of the turn before", "finish_turns", 2],
+  ] as const)("renews it before its body begins: the answer of its %s came late", async (_, late, bodies) => {
+    const calls: string[] = [];
+    const before: string[][] = [];
+    const note = () => void before.push(calls.slice(calls.lastIndexOf(late)));
+    const world = await worldOf(
+      database,
+      async ({ step }) => {
+        await step.run("first", note);
+        await step.run("second", note);
+      },
+      { leaseMs: 10_000, invocation: { maxSteps: 5, budgetMs: 60_000 } },
+    );
+    world.fate = ({ what }) => {
+      calls.push(what);
+      return what === late && calls.filter((call) => call === late).length === 1 ? "is answered late" : "passes";
+    };
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+    expect(before).toHaveLength(2);
+    expect(before[bodies - 1]).toContain("renew_leases");
+  });
+});
+
 describe("where the database's clock went back by hours", () => {
   test.each([0, 10])("a record is never before the one ahead of it, whatever is kept warm (%i)", async (warmRuns) => {
     const world = await worldOf(

@@ -54,6 +54,23 @@ function aHolder() {
 }
 
 describe("a lease", () => {
+  test("stands without a question for half its time, and is renewed after that: then it may be somebody else's", async () => {
+    const { leases, asked, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    expect(await leases.stands(lease, 1 - leaseMs / 2)).toBe(true);
+    expect(asked).toEqual([]);
+    for (const [outcome, stands] of [
+      ["renewed", true],
+      ["superseded", false],
+    ] as const) {
+      const answer = leases.stands(lease, -leaseMs / 2);
+      await pass(0);
+      await tell(outcome);
+      expect(await answer).toBe(stands);
+    }
+    leases.release(lease);
+  });
+
   test("is renewed at half-time, and at each half-time after that, until it is released", async () => {
     const { leases, asked, pass, tell } = aHolder();
     const lease = leases.hold({ runId: "r", token: "t" });

@@ -14,8 +14,18 @@ export interface PortCall {
   readonly number: number;
 }
 
-/** What becomes of a call; `before` and `after` it took effect. One that is never answered did take effect. */
-export type Fate = "passes" | "fails before" | "fails after" | "dies before" | "dies after" | "is never answered";
+/**
+ * What becomes of a call; `before` and `after` it took effect. One that is never answered did take effect, and one that is
+ * answered late as well, 14 s before.
+ */
+export type Fate =
+  | "passes"
+  | "fails before"
+  | "fails after"
+  | "dies before"
+  | "dies after"
+  | "is never answered"
+  | "is answered late";
 
 export interface WorldOptions
   extends Partial<

@@ -203,11 +203,8 @@ export class Leases {
    * turn. Throws if the database did not answer: then the attempt must not begin, and may have been written down.
    */
   async writeBeginning(lease: Lease, begins: string): Promise<boolean> {
-    const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [{ ...lease.turn, begins }] });
-    const [answer] = turns;
-    if (answer?.outcome !== "renewed") return false;
-    if (answer.cancel != null) lease.noteCancel(answer.cancel.reason ?? undefined);
-    return !lease.isLost;
+    const answer = await this.#renewOne(lease, { ...lease.turn, begins });
+    return answer !== undefined && !lease.isLost;
   }
 
   /**
@@ -215,11 +212,26 @@ export class Leases {
    * database's functions are of an earlier release.
    */
   async readTimeout(lease: Lease): Promise<number | null | undefined> {
-    const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [lease.renewal] });
+    return (await this.#renewOne(lease, lease.renewal))?.timeoutAt;
+  }
+
+  /**
+   * Whether a lease stands that a call asked for which was sent at `askedAt`, by the host's monotonic clock. A call is sent
+   * again until it is answered. So if it took longer than half a lease, the lease is renewed first: otherwise a body could
+   * begin that somebody else has taken over. Throws if the database does not answer.
+   */
+  async stands(lease: Lease, askedAt: number): Promise<boolean> {
+    if (this.#host.monotonic() - askedAt < this.#leaseMs / 2) return true;
+    return (await this.#renewOne(lease, lease.renewal)) !== undefined;
+  }
+
+  /** Undefined: somebody else has the turn. */
+  async #renewOne(lease: Lease, turn: RenewTurn) {
+    const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [turn] });
     const [answer] = turns;
     if (answer?.outcome !== "renewed") return undefined;
     if (answer.cancel != null) lease.noteCancel(answer.cancel.reason ?? undefined);
-    return answer.timeoutAt;
+    return answer;
   }
 
   release(lease: Lease): void {

@@ -75,6 +75,7 @@ async function carryOutOne(
       : undefined;
   const more = plan.next === "blocked" ? invocation.refuser : again !== undefined && { claim: again };
   const finish = { ...plan, runId, token: claim.token, ...more };
+  const askedAt = invocation.context.host.monotonic();
   const answer = await invocation.finish(lease, finish, wakeInstants);
   if (answer.outcome !== "finished" && answer.outcome !== "deferred") return undefined;
   await invocation.followUps.others(answer);
@@ -86,6 +87,7 @@ async function carryOutOne(
   if (again !== undefined && answer.claim?.outcome === "claimed") {
     lease.goOn({ runId, token: again.token });
     await invocation.followUps.send(branchRefs(runId, answer.branches ?? []));
+    if (!(await invocation.leases.stands(lease, askedAt))) return undefined;
     if (!isAsStored) return await loadAnew(invocation, lease, again);
     invocation.beginTrace(lease, again, answer.claim, loaded);
     return { claim: again, claimed: answer.claim, loaded };
