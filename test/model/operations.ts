@@ -1,4 +1,4 @@
-/** The model of pause, resume, cancel and terminate, of one run and of many, and of delete. A call that comes again gets the first answer and changes nothing. */
+/** The model of pause, resume, cancel and terminate, of one run and of many, and of delete. A call that comes again gets the first answer, with what is ready now, and changes nothing. */
 import type { OperationCall, OperationVerb, SingleVerb } from "../../src/postgres/wire-operations.ts";
 import { type Called, isDeleted } from "./mail.ts";
 import { findRun, isAtWork, isLive, isOver } from "./rules.ts";
@@ -17,7 +17,7 @@ export function operate(
     return { answer: isGone ? { outcome: "deleted", runId: call.runId } : { outcome: "unknown" }, hasEffect: false };
   }
   const told = run.operations.get(call.callId);
-  if (told !== undefined) return { answer: told, hasEffect: false };
+  if (told !== undefined) return { answer: { ...told, ...readyNow(run, world.now) }, hasEffect: false };
   const answer = verb === "delete" ? remove(world, run) : verbs[verb](run, world.now, call);
   const { outcome, runId } = answer;
   run.operations.set(call.callId, { outcome, runId });
@@ -111,7 +111,12 @@ function resume(run: Run, now: number): Answer {
   run.pausedAt = undefined;
   for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.max(lease.until, now);
   const resumed = { outcome: "resumed", runId: run.id };
-  if (run.isBlocked) return { ...resumed, turn: run.turn, branches: null };
+  return { ...resumed, ...(run.isBlocked ? { turn: run.turn, branches: null } : readyNow(run, now)) };
+}
+
+/** What may be claimed now of a run: nothing while it is paused or blocked. */
+export function readyNow(run: Run, now: number): { readonly turn: number | null; readonly branches: unknown[] | null } {
+  if (isOver(run) || run.pausedAt !== undefined || run.isBlocked) return { turn: null, branches: null };
   const mayBegin = ({ lease, readyAt }: Pick<Run, "lease" | "readyAt">) => {
     const at = lease?.until ?? readyAt;
     return at !== undefined && at <= now;
@@ -120,7 +125,7 @@ function resume(run: Run, now: number): Answer {
     .filter((row) => isAtWork(row) && mayBegin(row))
     .sort((one, other) => one.ordinal - other.ordinal)
     .map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
-  return { ...resumed, turn: mayBegin(run) ? run.turn : null, branches: branches.length === 0 ? null : branches };
+  return { turn: mayBegin(run) ? run.turn : null, branches: branches.length === 0 ? null : branches };
 }
 
 function cancel(run: Run, now: number, { reason }: OperationCall): Answer {

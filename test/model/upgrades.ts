@@ -2,8 +2,9 @@
 import type { ClaimTurn } from "../../src/postgres/wire.ts";
 import type { UpgradeCall } from "../../src/postgres/wire-replay.ts";
 import { type Called, keptBy } from "./mail.ts";
+import { readyNow } from "./operations.ts";
 import { isCarried } from "./refusals.ts";
-import { findRun, isAtWork, isOver, standingSetback } from "./rules.ts";
+import { findRun, isOver, standingSetback } from "./rules.ts";
 import { type Answer, noLosses, type Run } from "./run.ts";
 import type { World } from "./world.ts";
 
@@ -12,7 +13,7 @@ export function upgrade(world: World, namespace: string, call: UpgradeCall & { r
   const run = findRun(world, runId, namespace);
   if (run === undefined) return unchanged({ outcome: "unknown" });
   const told = run.operations.get(callId);
-  if (told !== undefined) return unchanged({ ...told, turn: null, branches: null });
+  if (told !== undefined) return unchanged({ ...told, ...readyNow(run, world.now) });
   const refusal = whyItStays(world, run, call);
   if (refusal !== undefined) return unchanged({ ...refusal, ...(refusal["outcome"] !== "unknown" && { runId }) });
 
@@ -23,7 +24,7 @@ export function upgrade(world: World, namespace: string, call: UpgradeCall & { r
   if (isStuck) Object.assign(run, { isBlocked: false, readyAt: world.now });
   const verdict = { outcome: "upgraded", runId, version };
   run.operations.set(callId, verdict);
-  return { answer: { ...verdict, ...readyOf(run, world.now) }, hasEffect: true };
+  return { answer: { ...verdict, ...readyNow(run, world.now) }, hasEffect: true };
 }
 
 function unchanged(answer: Answer): Called {
@@ -55,17 +56,6 @@ function endingStatus(run: Run): string | undefined {
   if (run.isBlocked) return "blocked";
   if (run.pausedAt !== undefined) return "paused";
   return isCompensating ? "compensating" : "cancelling";
-}
-
-/** What is ready for the new code. Nothing of a paused run is. */
-function readyOf(run: Run, now: number): { readonly turn: number | null; readonly branches: unknown[] | null } {
-  if (run.pausedAt !== undefined) return { turn: null, branches: null };
-  const isReady = ({ readyAt }: Pick<Run, "readyAt">) => readyAt !== undefined && readyAt <= now;
-  const branches = run.rows
-    .filter((row) => isAtWork(row) && isReady(row))
-    .sort((one, other) => one.ordinal - other.ordinal)
-    .map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
-  return { turn: isReady(run) ? run.turn : null, branches: branches.length === 0 ? null : branches };
 }
 
 export function lookAt(run: Run): Pick<UpgradeCall, "epoch" | "turn" | "position" | "lastMail"> {

@@ -69,7 +69,7 @@ describeSomePostgres(
         await pause(run);
         await resume(run, { callId });
         const told = { outcome: "resumed", runId: run.id };
-        expect(await resume(run, { callId })).toEqual(told);
+        expect(await resume(run, { callId })).toEqual({ ...told, turn: 1 });
         await pause(run);
         expect(await resume(run, { callId })).toEqual(told);
         expect(await run.claim(stage.onlooker, { token: "first" })).toEqual({ outcome: "paused" });

@@ -125,7 +125,7 @@ describeSomePostgres(
         const callId = randomUUID();
         await pause(run, { callId });
         await resume(run);
-        expect(await pause(run, { callId })).toEqual({ outcome: "paused", runId: run.id });
+        expect(await pause(run, { callId })).toEqual({ outcome: "paused", runId: run.id, turn: 1 });
         expect(await run.claim(stage.onlooker, { token: "first" })).toMatchObject({ outcome: "claimed" });
         expect(await operationsOf(run)).toHaveLength(2);
       });

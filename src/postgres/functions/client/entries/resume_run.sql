@@ -45,12 +45,7 @@ begin
     v_verdict := layover.keep_operation(v_run, 'resume', p, json_build_object('outcome', 'resumed', 'runId', v_run));
     v_ready := json_build_object(
       'turn', case when s.blocked is not null or coalesce(s.leased_until, s.ready_at) <= v_now then s.turn end,
-      'branches', case when s.blocked is null then (
-        select json_agg(json_build_object('path', o.path, 'occurrence', o.occurrence, 'turn', o.turn) order by o.ordinal)
-          from (
-            select b.path, b.occurrence, b.turn, b.ordinal from layover.pending b
-             where b.run_id = v_run and layover.is_open_branch(b) and coalesce(b.leased_until, b.ready_at) <= v_now
-             order by b.ordinal limit 100) as o) end);
+      'branches', case when s.blocked is null then layover.ready_branches(v_run, v_now) end);
   end if;
   perform layover.check_armed(p);
   return case when v_ready is null then v_verdict else (v_verdict::jsonb || v_ready::jsonb)::json end;

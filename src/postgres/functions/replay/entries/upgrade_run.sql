@@ -71,11 +71,7 @@ begin
     end if;
     v_verdict := layover.keep_operation(v_run, 'upgrade', p, json_build_object('outcome', 'upgraded', 'runId', v_run, 'version', v_to));
     v_ready := (
-      select json_build_object('turn', case when t.ready_at <= v_now then t.turn end, 'branches', (
-          select json_agg(json_build_object('path', o.path, 'occurrence', o.occurrence, 'turn', o.turn) order by o.ordinal)
-            from (
-              select b.path, b.occurrence, b.turn, b.ordinal from layover.pending b
-               where b.run_id = v_run and layover.is_open_branch(b) and b.ready_at <= v_now order by b.ordinal limit 100) as o))
+      select json_build_object('turn', case when t.ready_at <= v_now then t.turn end, 'branches', layover.ready_branches(v_run, v_now))
         from layover.run_state t where t.run_id = v_run and t.paused_at is null);
   end if;
   perform layover.check_armed(p);
