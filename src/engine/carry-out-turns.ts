@@ -138,10 +138,9 @@ class ClaimedTurns {
     const lease = invocation.leases.hold({ runId: turn.runId, token: turn.token, ...branch });
     this.#context.leases.add(lease);
     try {
-      const { leases } = invocation;
-      // One that was claimed alone says that it begins, before it does anything.
-      const { claims, beginnings } = claimed;
-      if (!(await (claims > 0 ? leases.begin(lease, beginnings + 1) : leases.stands(lease, askedAt)))) return;
+      // It was claimed alone, so it says that it begins, before it does anything.
+      if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;
+      if (claimed.claims === 0 && !(await invocation.leases.stands(lease, askedAt))) return;
       if (branch === undefined) await carryOutRun(invocation, { turn, claimed: claimed as ClaimedRun, held, lease });
       else await carryOutBranch(invocation, branch, { turn, claimed: claimed as ClaimedBranch, held, lease });
     } catch (error) {

@@ -99,7 +99,7 @@ export const moves: Readonly<Record<string, Move>> = {
     // What is kept is due at once, so that the next move finds it.
     const delivery = { webhook: "sender", delivery: pick(["d0", "d1", randomUUID()]), deeds, armed: [Date.now()] };
     const replay = Math.random() < 0.5 ? { replay: {} } : {};
-    await session.call("receive_delivery", { ...delivery, ...replay });
+    await untilThere(() => session.call("receive_delivery", { ...delivery, ...replay }));
   },
   send_kept_signals: (session) =>
     session.call("send_kept_signals", { limit: 5, armed: armed(), waits: Math.random() < 0.5 }),
@@ -107,6 +107,16 @@ export const moves: Readonly<Record<string, Move>> = {
   create_key: (session) => session.call("create_key", { keyId: randomUUID(), name: pick(keyNames), scopes: ["read"] }),
   revoke_key: (session) => call(session, "revoke_key", { name: pick(keyNames) }),
 };
+
+/** Sends a call again, as processes do, while a run that it has found is deleted before it has locked the run. */
+async function untilThere(send: () => Promise<unknown>): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    if (!/was deleted meanwhile/.test(String(error))) throw error;
+    await untilThere(send);
+  }
+}
 
 const keyNames = ["ada", "bob"];
 const processIds = [randomUUID(), randomUUID(), randomUUID()];

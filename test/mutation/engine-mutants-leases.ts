@@ -20,6 +20,13 @@ export const ofLeases: readonly Ordering[] = [
     replace: "",
   },
   {
+    name: "a body begins under a lease that may be over",
+    file: carryOutTurns,
+    why: "Another process may have the turn, and its run may be closed by now.",
+    find: "if (claimed.claims === 0 && !(await invocation.leases.stands(lease, askedAt))) return;",
+    replace: "",
+  },
+  {
     name: "what goes alone is carried out before it is counted",
     file: carryOutTurns,
     why: "What kills its process at once would never be counted.",
