@@ -15,8 +15,8 @@ export interface PortCall {
 }
 
 /**
- * What becomes of a call; `before` and `after` it took effect. One that is never answered did take effect, and one that is
- * answered late as well, 14 s before.
+ * What becomes of a call. It fails, or its process dies, `before` or `after` it took effect. A call that `is never answered`
+ * took effect. So did one that `is answered late`: the answer comes 14 s after that.
  */
 export type Fate =
   | "passes"

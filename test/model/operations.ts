@@ -114,7 +114,7 @@ function resume(run: Run, now: number): Answer {
   return { ...resumed, ...(run.isBlocked ? { turn: run.turn, branches: null } : readyNow(run, now)) };
 }
 
-/** What may be claimed now of a run: nothing while it is paused or blocked. */
+/** Answers the turn and the branches of a run that may be claimed now. A paused or blocked run has none. */
 export function readyNow(run: Run, now: number): { readonly turn: number | null; readonly branches: unknown[] | null } {
   if (isOver(run) || run.pausedAt !== undefined || run.isBlocked) return { turn: null, branches: null };
   const mayBegin = ({ lease, readyAt }: Pick<Run, "lease" | "readyAt">) => {

@@ -216,9 +216,9 @@ export class Leases {
   }
 
   /**
-   * Whether a lease stands that a call asked for which was sent at `askedAt`, by the host's monotonic clock. A call is sent
-   * again until it is answered. So if it took longer than half a lease, the lease is renewed first: otherwise a body could
-   * begin that somebody else has taken over. Throws if the database does not answer.
+   * Tells whether this process still has the lease. `askedAt`: when it first sent the call that took the lease, by the host's
+   * monotonic clock. Such a call may be answered minutes later, when the lease is over and another process has the turn. So if
+   * it took longer than half a lease, the database is asked, by a renewal. Throws if that does not answer.
    */
   async stands(lease: Lease, askedAt: number): Promise<boolean> {
     if (this.#host.monotonic() - askedAt < this.#leaseMs / 2) return true;
