@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { startingOn } from "./invoking.ts";
+import { idOf, startingOn, startMany } from "./invoking.ts";
 import { aParkedRun, aRun, aRunAtWork, at, branches, minute, Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -42,6 +42,14 @@ describeSomePostgres(
       expect(await run.operate(stage.onlooker, "pause", { callId })).not.toHaveProperty("turn");
     });
 
+    test("is told of a run that is ready from this very instant on", async () => {
+      const run = await aRun(stage);
+      await run.operate(stage.onlooker, "pause", { callId });
+      await run.operate(stage.onlooker, "resume");
+      await set(run, "ready_at = layover.now()");
+      expect(await run.operate(stage.onlooker, "pause", { callId })).toMatchObject({ turn: 1 });
+    });
+
     test("is told of branches that may be claimed, in their order, but of none while the run is paused or blocked", async () => {
       const run = await aParkedRun(stage, branches(["b", "a", "c"]));
       const again = () => run.operate(stage.onlooker, "resume", { callId });
@@ -54,6 +62,7 @@ describeSomePostgres(
           { ...at("a"), turn: 1 },
         ],
       });
+      await aRun(stage); // Nothing stops this one.
       await set(run, "blocked = 'no such step'");
       expect(await again()).not.toHaveProperty("branches");
       await set(run, "blocked = null");
@@ -82,6 +91,15 @@ describeSomePostgres(
         await one.children[0]?.claim(stage.onlooker, { token: "at work" });
         const others = ids.slice(1).map((runId) => ({ runId, turn: 1 }));
         expect(await cancel(one.parent)).toMatchObject({ outcome: "cancelling", others });
+      });
+
+      test("no more than the newest thousand of those that it has started", async () => {
+        const parent = await aRunAtWork(stage);
+        const ids = Array.from({ length: 1_001 }, (_, index) => idOf(index + 1));
+        await startMany(stage, parent, ids);
+        await cancel(parent);
+        const others = ids.slice(1).map((runId) => ({ runId, turn: 1 }));
+        expect(await cancel(parent)).toMatchObject({ outcome: "cancelling", others });
       });
 
       test("the one that waits for it", async () => {
