@@ -11,7 +11,7 @@ describeSomePostgres(
   "kept signals",
   (database) => {
     const stage = stageOn(database);
-    const { receive, start, send, kept, sent, keepTooLate } = keptSignalsOn(stage);
+    const { receive, start, startOthers, send, kept, sent, keepTooLate } = keptSignalsOn(stage);
 
     describe("when the scheduler looks", () => {
       test("stay kept if their run is pruned at that moment", async () => {
@@ -46,6 +46,7 @@ describeSomePostgres(
         "and are locked are waited for if the caller says so: until the other's %s",
         async (end) => {
           await receive("d1", [aSignalTo("a")], { armed: [expires] }); // due at that very instant
+          await startOthers();
           await stage.clock.set(expires);
           const holder = await stage.hold("delete from layover.kept_signal");
           const scheduler = await stage.session("scheduler");
@@ -70,6 +71,25 @@ describeSomePostgres(
         const other = await locking(["d3", "d4"]);
         expect(await send(stage.onlooker, { waits: true })).toMatchObject({ left: [{ delivery: "d2" }] });
         await other.rollback();
+      });
+
+      test("are not waited for if their run is there, and is on a later page", async () => {
+        for (const id of ["b", "a"]) await receive(id, [aSignalTo(id)]);
+        for (const id of ["a", "b"]) await start(id);
+        await stage.clock.set(soon);
+        const holder = await locking(["b"]);
+        expect(await send(stage.onlooker, { limit: 1, waits: true })).toMatchObject({ left: [], isMore: true });
+        expect((await sent()).map(({ id }) => id)).toEqual(["a"]);
+        await holder.rollback();
+      });
+
+      test("and that stay, since their delivery is locked, do not take the place of others", async () => {
+        await keepTooLate((late) => late.operate(stage.onlooker, "terminate"));
+        await receive("d1", [aSignalTo("b")], { armed: [expires] });
+        await stage.clock.set(expires);
+        const holder = await stage.hold("select from layover.delivery where id = 'late a' for update");
+        expect(await send(stage.onlooker, { limit: 1 })).toMatchObject({ left: [{ delivery: "d1" }], isMore: true });
+        await holder.rollback();
       });
 
       test("are left to the next look while somebody else has locked them: it waits for nobody", async () => {
@@ -170,7 +190,7 @@ describeSomePostgres(
       });
 
       test("wait for their deliveries in the order of their ids", async () => {
-        for (const id of ["d2", "d1"]) await receive(id, [aSignalTo(id)]);
+        for (const id of ["d2", "d1"]) await receive(id, [aSignalTo(id)], { armed: [expires] }); // due at that very instant
         await stage.clock.set(expires);
         const holder = await stage.hold("select from layover.delivery where id = 'd1' for update");
         const scheduler = await stage.session("scheduler");
@@ -221,10 +241,10 @@ describeSomePostgres(
 
     describe("whose delivery was carried out anew", () => {
       const deed = { ...aSignalTo("a"), dedupeId: "d1:0" };
-      const again = (deeds: readonly DeedCall[], delivery = "d1") =>
-        receive(delivery, deeds, { replay: { by: "ada" }, armed: [expires, expires + minute] });
+      const again = (deeds: readonly DeedCall[], delivery = "d1", more: object = {}) =>
+        receive(delivery, deeds, { replay: { by: "ada" }, armed: [expires, expires + minute], ...more });
       const outcome = async () =>
-        (await stage.look("select outcome from layover.delivery where id = 'd1'"))[0]?.["outcome"];
+        (await stage.look("select outcome from layover.delivery order by received_at"))[0]?.["outcome"];
       const keepAndExpire = async (meanwhile: () => Promise<unknown>) => {
         await receive("d1", [deed]);
         await stage.clock.set(soon);
@@ -248,14 +268,16 @@ describeSomePostgres(
         expect(await kept()).toEqual([]);
       });
 
-      test.each<readonly [what: string, delivery: string, deed: DeedCall]>([
+      test.each<readonly [what: string, delivery: string, deed: DeedCall, more?: object]>([
         ["another name", "d1", { ...deed, name: "other" }],
         ["another id", "d1", { ...deed, dedupeId: "d1:1" }],
         ["another run", "d1", { ...deed, id: "b" }],
         ["another workflow", "d1", { ...deed, workflow: "other" }],
         ["another delivery", "d2", deed],
-      ])("are not taken for the same where what was kept later has %s", async (_, delivery, later) => {
-        expect(await keepAndExpire(() => again([later], delivery))).toMatchObject({ left: [{ delivery: "d1" }] });
+        ["another webhook", "d1", deed, { webhook: "till" }],
+        ["another namespace", "d1", deed, elsewhere],
+      ])("are not taken for the same where what was kept later has %s", async (_, delivery, later, more) => {
+        expect(await keepAndExpire(() => again([later], delivery, more))).toMatchObject({ left: [{ delivery: "d1" }] });
         expect(await outcome()).toBe("expired");
         expect(await kept()).toHaveLength(1);
       });

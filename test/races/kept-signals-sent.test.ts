@@ -43,15 +43,30 @@ describeSomePostgres(
         ]);
       });
 
-      test("tell the delivery of their own webhook that brought them, and no other, what became of them", async () => {
+      /** Keeps one for `a` that expires now, and others later that deliveries have brought which are named alike. */
+      const keepOfDeliveriesAlike = async () => {
         await receive("d1", [aSignalTo("a")]);
-        await receive("d2", []);
-        await receive("d1", [], { webhook: "till" });
+        const armed = [expires + 1, expires + 1];
+        await receive("d2", [aSignalTo("b")], { armed });
+        await receive("d1", [aSignalTo("b")], { armed, webhook: "till" });
+        await receive("d1", [aSignalTo("b")], { armed, ...elsewhere });
         await stage.clock.set(expires);
-        await send();
-        expect(await stage.look("select webhook, id from layover.delivery where outcome <> 'done'")).toEqual([
-          { webhook: "shop", id: "d1" },
-        ]);
+      };
+      const left = [{ webhook: "shop", delivery: "d1", outcome: "expired" }];
+
+      test("tell the delivery that brought them, and no other, what became of them", async () => {
+        await keepOfDeliveriesAlike();
+        expect(await send()).toMatchObject({ left });
+        expect(await stage.look("select namespace, webhook, id from layover.delivery where outcome <> 'done'")).toEqual(
+          [{ namespace: "default", webhook: "shop", id: "d1" }],
+        );
+      });
+
+      test("are given up if the delivery that brought them is gone, and others stand that are named alike", async () => {
+        await keepOfDeliveriesAlike();
+        await stage.look("delete from layover.delivery where (namespace, webhook, id) = ('default', 'shop', 'd1')");
+        expect(await send()).toMatchObject({ left, isLocked: false });
+        expect(await kept()).toHaveLength(3);
       });
 
       test("are no signals to runs that are named alike: they wait for their own, and expire", async () => {

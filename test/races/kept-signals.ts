@@ -36,11 +36,16 @@ export function keptSignalsOn(stage: Stage) {
     await receive("d2", [aSignalTo("a", '0"of a workflow"', "other"), aSignalTo("b", '0"of an id"')]);
     await receive("d1", [aSignalTo("a", '0"elsewhere"')], elsewhere);
   };
+  /** Starts runs that are named like `a` of `flow`. */
+  const startOthers = async () => [
+    await start("a", elsewhere),
+    await start("a", { workflow: "other" }),
+    await start("b"),
+  ];
   /** Keeps one without a run while runs begin that are named alike. */
   const keepBesideRuns = async () => {
     await receive("d1", [aSignalTo("a")]);
-    const runs = [await start("a", elsewhere), await start("a", { workflow: "other" }), await start("b")];
-    return runs;
+    return await startOthers();
   };
   /** A run that was started, and claimed or ended, after a delivery had looked for it, and before that was committed. */
   const keepTooLate = async (meanwhile: (run: Run) => Promise<unknown>, id = "a") => {
@@ -52,5 +57,5 @@ export function keptSignalsOn(stage: Stage) {
     await receiver.commit();
     return run;
   };
-  return { receive, start, send, claim, kept, sent, keepOneAndOthers, keepBesideRuns, keepTooLate };
+  return { receive, start, send, claim, kept, sent, startOthers, keepOneAndOthers, keepBesideRuns, keepTooLate };
 }
