@@ -33,8 +33,26 @@ describeSomePostgres(
     const end = (child: Run, next: "completed" | "failed") => (session: Session) =>
       child.finish(session, { token: "child", next, value: '0"how"' });
 
+    /** The run has failed, too. The first turns after the retries of both are under way. */
+    async function aRetriedFamily(runId: string) {
+      const { parent, child } = await aFailedParent(runId);
+      await end(child, "failed")(stage.onlooker);
+      for (const run of [child, parent]) expect(await repair(run, "retry")).toMatchObject({ outcome: "retried" });
+      await claim(child, "back");
+      await claim(parent, "again");
+      return { parent, child };
+    }
+    /** The code of its turn does not fit. So the retry is taken back, and the run has failed as before. */
+    const refused = { token: "back", next: "blocked", value: "no such step" } as const;
+    const refuse = (child: Run) => (session: Session) => child.finish(session, refused);
+
     /** The parent has the end in its row, and nowhere else; it is ready, and its next turn takes that end. */
-    async function expectToldOnce(parent: Run, child: Run, status: "completed" | "failed"): Promise<void> {
+    async function expectToldOnce(
+      parent: Run,
+      child: Run,
+      status: "completed" | "failed",
+      again: (session: Session) => Promise<unknown> = end(child, status),
+    ): Promise<void> {
       expect(await made(parent)).toEqual([before]);
       expect(await waits(parent)).toMatchObject([{ path: "it", child_run_id: before, child_status: status }]);
       expect(
@@ -47,7 +65,7 @@ describeSomePostgres(
       });
       const record = aRecord("child", "it", { value: '0"how"', isFailure: status === "failed" });
       await parent.finish(stage.onlooker, { token: "takes", records: [record] });
-      expect(await end(child, status)(stage.onlooker)).toMatchObject({ outcome: "finished", status }); // it comes again
+      expect(await again(stage.onlooker)).toMatchObject({ outcome: "finished", status }); // it comes again
       expect(await waits(parent)).toEqual([]);
       expect(await state(parent, "has_mail, ready_at")).toEqual({ has_mail: false, ready_at: null });
       expect((await records(parent)).filter(({ epoch }) => epoch === 1)).toMatchObject([{ kind: "child", path: "it" }]);
@@ -75,6 +93,34 @@ describeSomePostgres(
         expect(asked).toMatchObject({ outcome: "finished", hasStarted: true, isReady: false, others: [] });
         expect(ended).toMatchObject({ outcome: "finished", status, others: [{ runId }] });
         await expectToldOnce(parent, child, status);
+      });
+    });
+
+    describe("is told if its own retry is taken back:", () => {
+      const orders = Object.entries(parents);
+
+      test.each(orders)("by the finish that waits for that; its parent's id is %s", async (_, runId) => {
+        const { parent, child } = await aRetriedFamily(runId);
+        const [, asked] = await stage.collide({ first: refuse(child), second: ask(parent) });
+        expect(asked).toMatchObject({ outcome: "finished", hasStarted: true, isReady: true, others: [] });
+        await expectToldOnce(parent, child, "failed", refuse(child));
+      });
+
+      test.each(orders)("where that waits for the finish; its parent's id is %s", async (_, runId) => {
+        const { parent, child } = await aRetriedFamily(runId);
+        const [, ended] = await stage.collide({ first: ask(parent), second: refuse(child) });
+        expect(ended).toMatchObject({ outcome: "finished", status: "failed", others: [{ runId }] });
+        await expectToldOnce(parent, child, "failed", refuse(child));
+      });
+
+      test.each(orders)("in a set of finishes; its parent's id is %s", async (_, runId) => {
+        const { parent, child } = await aRetriedFamily(runId);
+        await ask(parent)(stage.onlooker);
+        const other = await aRunAtWork(stage);
+        const turns = [other.toFinish({ token: "first", next: "parked" }), child.toFinish(refused)];
+        const told = await stage.onlooker.call("finish_turns", { turns, armed: [soon] });
+        expect(told).toMatchObject({ turns: [{}, { status: "failed", others: [{ runId }] }] });
+        await expectToldOnce(parent, child, "failed", refuse(child));
       });
     });
 

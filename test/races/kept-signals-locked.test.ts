@@ -268,12 +268,12 @@ describeSomePostgres(
         expect(await kept()).toEqual([]);
       });
 
-      test.each<readonly [what: string, delivery: string, deed: DeedCall, more?: object]>([
-        ["another name", "d1", { ...deed, name: "other" }],
-        ["another id", "d1", { ...deed, dedupeId: "d1:1" }],
-        ["another run", "d1", { ...deed, id: "b" }],
-        ["another workflow", "d1", { ...deed, workflow: "other" }],
-        ["another delivery", "d2", deed],
+      test.each<readonly [what: string, delivery: string, deed: DeedCall, more: object]>([
+        ["another name", "d1", { ...deed, name: "other" }, {}],
+        ["another id", "d1", { ...deed, dedupeId: "d1:1" }, {}],
+        ["another run", "d1", { ...deed, id: "b" }, {}],
+        ["another workflow", "d1", { ...deed, workflow: "other" }, {}],
+        ["another delivery", "d2", deed, {}],
         ["another webhook", "d1", deed, { webhook: "till" }],
         ["another namespace", "d1", deed, elsewhere],
       ])("are not taken for the same where what was kept later has %s", async (_, delivery, later, more) => {

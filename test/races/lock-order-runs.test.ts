@@ -94,6 +94,28 @@ describeSomePostgres(
           ];
           return (session: Session) => session.call("finish_turns", { ...terms, turns });
         },
+        "a step of a run that is about to ask a later one to end, with a finish between them": async () => {
+          const parent = await aParent({ runId: first, childId: ids[1] });
+          // A deferred finish has lost a race.
+          await stage.onlooker.query("update layover.pending set is_released = true where run_id = $1", [parent.id]);
+          const between = await aRunAtWork(stage, { runId: ids[0] });
+          const turns = [
+            parent.toFinish({ token: "second", next: "ready" }),
+            between.toFinish({ token: "first", next: "ready" }),
+          ];
+          return (session: Session) => session.call("finish_turns", { ...terms, turns });
+        },
+        "the block of a run for which a later one waits, with a finish between them": async () => {
+          const child = new Run(stage, first);
+          await aParent({ childId: first });
+          await child.claim(stage.onlooker, { token: "child" });
+          const between = await aRunAtWork(stage, { runId: ids[0] });
+          const turns = [
+            child.toFinish({ token: "child", next: "blocked", value: "no such step" }),
+            between.toFinish({ token: "first", next: "ready" }),
+          ];
+          return (session: Session) => session.call("finish_turns", { ...terms, turns });
+        },
         "the closing of a run that waits for another one": async () => {
           const parent = await aParent();
           return (session: Session) => parent.finish(session, { token: "second", next: "ready", closing: true });

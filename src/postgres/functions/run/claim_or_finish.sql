@@ -8,13 +8,15 @@ declare
   v_branching constant text[] := array( -- runs with a branch in this call
     select i.turn->>'runId' from jsonb_array_elements(p->'turns') as i (turn) where i.turn ? 'path');
   v_runs constant uuid[] := array(select (i.turn->>'runId')::uuid from jsonb_array_elements(p->'turns') as i (turn));
+  v_leaves  constant boolean := is_finish and layover.leaves_others(p->'turns');
   v_answers json[];
   v_part    record;
   v_item    record;
   v_turn    jsonb;
 begin
-  if is_finish and (p->'turns' @? '$[*].children[*].id' or layover.leaves_others(p->'turns') and exists (
-    select from layover.run_state t where t.run_id = any (v_runs) and (t.has_parent or t.children > 0)))
+  if is_finish and (p->'turns' @? '$[*].children[*].id' or exists (
+    select from layover.run_state t where t.run_id = any (v_runs)
+       and (v_leaves and t.has_parent or t.children > 0 and (v_leaves or layover.has_left_child(t.run_id)))))
   then -- a finish may lock runs, and ids, that come after those of the finishes that follow it
     perform layover.lock_families(v_runs, true);
     perform layover.lock_ids(p->>'namespace', jsonb_path_query_array(p->'turns', '$[*].children[*]'));

@@ -55,7 +55,7 @@ begin
      and (not f ?| '{closes,announces}' or not layover.has_come(t.run_id, t.epoch, f))
      and (not (v_is_over or f ?| '{ending,closing}') or layover.ends_in_time(t, f->'records'))
      and (not f ? 'ending' or not layover.is_at_work(t.run_id, v_now))
-     and (f ? 'hasLockedFamily' or not (t.has_parent and v_is_over
+     and (f ? 'hasLockedFamily' or not (t.has_parent and (v_is_over or v_next = 'blocked')
        or t.children > 0 and (layover.leaves_others(f) or layover.has_left_child(t.run_id))))
    returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail, t.children, t.has_parent
    into s;
@@ -64,7 +64,7 @@ begin
     -- want the row at all, because of them: locks that are taken later are out of the one order.
     if not f ? 'hasLockedFamily' and exists (select from layover.run_state t
         where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
-          and t.last_position = (f->>'position')::integer and (t.has_parent and v_is_over
+          and t.last_position = (f->>'position')::integer and (t.has_parent and (v_is_over or v_next = 'blocked')
             or t.children > 0 and (layover.leaves_others(f) or layover.has_left_child(t.run_id))))
       and layover.lock_families(array[(f->>'runId')::uuid], true)
     then
@@ -151,7 +151,10 @@ begin
     v_answer := layover.park_run(s.run_id, 'ready', v_branches, f->'armed'); -- another deployment may claim it
     return layover.name_others(s.run_id, v_answer, v_others);
   elsif v_next = 'blocked' and layover.take_back_retry(s.run_id, f->>'value') then
-    return layover.plain_answer(s.turn, 'failed');
+    if s.has_parent then -- it may have been retried, too, and wait again
+      v_others := coalesce(v_others, '[]') || coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]');
+    end if;
+    return layover.name_others(s.run_id, layover.plain_answer(s.turn, 'failed'), v_others);
   end if;
   if f ? 'children' then
     v_started := layover.start_children(s.run_id, f);
