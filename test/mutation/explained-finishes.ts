@@ -3,28 +3,14 @@ import type { Explanation } from "./explained.ts";
 
 export const ofFinishes: readonly Explanation[] = [
   {
-    why: "Costs time only: a column that must not be null, or a check of the table, refuses the row, and the set is done again item by item.",
+    why: "Costs time only: a column that must not be null refuses the row, and the set is done again item by item.",
     mutants: [
       "finish_branches: not found → false",
       "finish_branches: coalesce((u.turn->>'bytes')::integer, 0) → coalesce((u.turn->>'bytes')::integer)",
       "finish_branches: i.count > 0 → true",
       "finish_branches: i.count > 0 ), → i.count >= 0 ),",
-      "claim_branches: token = i.token, → nothing",
-      "claim_branches: , leased_until = layover.lease_end(p, v_now) → nothing",
-      "finish_branches: token = null, → nothing",
-      "finish_branches: , leased_until = null → nothing",
       "finish_runs: coalesce((i.turn->>'bytes')::integer, 0) → coalesce((i.turn->>'bytes')::integer)",
-      "finish_runs: status = case when i.is_over then i.next when i.claim_token is not null then 'running' else 'park... → nothing",
-      "finish_runs: i.is_over → true",
-      "finish_runs: i.is_over → false",
       "finish_runs: coalesce(layover.from_ms((i.records->-1->>'at')::bigint), t.last_record_at) → coalesce(layover.from_ms((i.records->-1->>'at')::bigint))",
-      "finish_runs: not i.is_over → true (2)",
-      "finish_runs: not i.is_over → true (3)",
-      "finish_runs: , ended_at = case when i.is_over then v_now end → nothing",
-      "finish_runs: i.is_over → true (2)",
-      "finish_runs: i.is_over → false (2)",
-      "finish_runs: , error = case when i.next in ('failed', 'cancelled') then i.value end → nothing",
-      "finish_runs: i.next in ('failed', 'cancelled') → false",
       "finish_runs: coalesce((r.item->>'attempts')::integer, 1) → coalesce((r.item->>'attempts')::integer)",
       "finish_runs: coalesce((r.item->>'isFailure')::boolean, false) → coalesce((r.item->>'isFailure')::boolean)",
     ],
@@ -39,10 +25,6 @@ export const ofFinishes: readonly Explanation[] = [
       "finish_runs: layover.may_run(t, v_now) → false",
       "finish_runs: ; if v_count < cardinality(turns → ; if v_count <= cardinality(turns",
     ],
-  },
-  {
-    why: "Only a failure has an error and only a result a value: a check of the table refuses both for any other end, and a turn that goes on carries none.",
-    mutants: ["finish_runs: i.next = 'completed' → true", "finish_runs: i.next in ('failed', 'cancelled') → true"],
   },
   {
     why: "What blocks a run under its turn is a branch of it, and a run with a pending row is done alone.",

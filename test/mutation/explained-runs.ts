@@ -77,7 +77,7 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["tell_parent: t.ended_at is not null → true"],
   },
   {
-    why: "What has no token has no lease (a check of the table).",
+    why: "What has no token has no lease: the tests hold that rule for each row (rules-of-states.sql).",
     mutants: ["upgrade_run: b.token is not null → true"],
   },
   {

@@ -78,21 +78,9 @@ export const explained: readonly Explanation[] = [
       "in_stretches: case when i.turn ? 'next' then t.token = (i.turn->>'token')::uuid and t.last_position = (i.turn->... → false",
       "in_stretches: t.token = (i.turn->>'token')::uuid → true",
       "in_stretches: t.last_position = (i.turn->>'position')::integer → true",
-      "in_stretches: i.turn->>'next' not in ('parked', 'blocked') → true",
       "in_stretches: t.status = 'parked' → true",
       "in_stretches: t.turn = (i.turn->>'turn')::integer → true",
       "in_stretches: t.ready_at <= v_now → true",
-    ],
-  },
-  {
-    why: "A check of the table refuses the row (a lease without running, a due instant of a run that stands still), and the set is done again item by item.",
-    mutants: [
-      "finish_runs: i.turn->>'next' = 'ready' → true",
-      "finish_runs: i.claim_token is not null → true",
-      "finish_runs: i.claim_token is not null → false",
-      "finish_runs: i.claim_token is not null → true (2)",
-      "finish_runs: i.claim_token is not null → false (2)",
-      "finish_runs: layover.may_be_due(t) → true",
     ],
   },
   {

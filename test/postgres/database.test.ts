@@ -25,7 +25,7 @@ describeEachPostgres("a test database", (database) => {
   test("refuses a state that breaks a rule", async () => {
     const aRun = `insert into layover.run_state (run_id, namespace, status, last_record_at, ready_at)
       values (gen_random_uuid(), 'default', 'running', now(), now())`;
-    await expect(database.pool.query(aRun)).rejects.toThrow("a_running_run_is_leased");
+    await expect(database.pool.query(aRun)).rejects.toThrow("a run is running while it is leased");
   });
 
   test("is the same one for all tests of a file (first)", async () => {

@@ -10,7 +10,7 @@ export interface FreshDatabase {
 }
 
 /** What the tests add to layover's own. */
-const additions = ["rules-of-states.sql", "violations.sql", "emptying.sql"]
+const additions = ["violations.sql", "rules-of-states.sql", "emptying.sql"]
   .map((file) => readFileSync(new URL(file, import.meta.url), "utf8"))
   .join("\n");
 
