@@ -55,4 +55,20 @@ export const ofWebhooks: readonly Explanation[] = [
       "take_kept_of_claimed: cardinality(v_takers) = 0 → false",
     ],
   },
+  {
+    why: "The number alone says which signal it is. The other columns find it by the key.",
+    mutants: [
+      "leave_kept: o.namespace = u.namespace → true",
+      "leave_kept: o.workflow = u.workflow → true",
+      "leave_kept: o.user_id = u.user_id → true",
+    ],
+  },
+  {
+    why: "The signal itself is deleted by then.",
+    mutants: ["leave_kept: o.number > u.number → o.number >= u.number"],
+  },
+  {
+    why: "The older one of two goes first. If somebody else has locked it, the delivery is told a look later, when it goes.",
+    mutants: ["leave_kept: o.number > u.number → true"],
+  },
 ];
