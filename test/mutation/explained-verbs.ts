@@ -65,10 +65,6 @@ export const ofVerbs: readonly Explanation[] = [
     mutants: ["find_runs: coalesce(p->'tags', '{}') → coalesce(p->'tags')"],
   },
   {
-    why: "Costs time only: an attempt that failed frees no slot, so nobody is taken from the queue.",
-    mutants: ["finish_branch: v_is_recorded → true (3)"],
-  },
-  {
     why: "No rules at all and an object of none are the same to what follows.",
     mutants: [
       "find_retention: coalesce(jsonb_object_agg(q.workflow, q.keeps), '{}') → coalesce(jsonb_object_agg(q.workflow, q.keeps))",
