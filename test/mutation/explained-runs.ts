@@ -194,10 +194,6 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["move_leases: not gives_back → true (2)"],
   },
   {
-    why: "Locks other runs later, out of order: at worst a deadlock, and the caller sends that again.",
-    mutants: ["operate_each: p ? 'cancels' → false"],
-  },
-  {
     why: "Costs time only: says of the run what it has said, and spares no loss of a lease that stands.",
     mutants: ["move_leases: i.path is not null → true (2)", "move_leases: not found → true (2)"],
   },

@@ -47,7 +47,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^end_run$/, "races/undos-closing-deferred races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|ready_branches|is_ready|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers|within_children)$/,
-    "races/entries races/calls-again races/children-left.test races/children-one-more races/pauses-apart races/many-told races/many races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses-amid-starts races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
+    "races/entries races/calls-again races/children-left.test races/children-one-more races/pauses-apart races/many-told races/many races/deletions.test races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses-amid-starts races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [

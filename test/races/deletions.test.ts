@@ -68,6 +68,17 @@ describeSomePostgres(
       expect(await remove(run)(stage.onlooker)).toMatchObject({ outcome: "deleted" });
     });
 
+    test("of many runs, which may ask them to end, also removes one that ends by itself while the deletion waits for it", async () => {
+      const run = await aRunAtWork(stage);
+      const many = { verb: "delete", cancels: true, filter: { workflow: "flow" }, limit: 10, walk: 100, armed: [soon] };
+      const [, told] = await stage.collide({
+        first: (session) => run.finish(session, { token: "first", next: "completed", value: "0null" }),
+        second: (session) => session.call("operate_runs", many),
+      });
+      expect(told).toMatchObject({ runs: 1, outcomes: { deleted: 1 }, refused: [] });
+      expect(await runs()).toEqual([]);
+    });
+
     test("of a run that was deleted before, and made again, tells who asked last, when and why", async () => {
       const run = await aRunThatIsOver();
       await stage.look(
