@@ -65,10 +65,6 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["start_children: s.is_retried → true (2)"],
   },
   {
-    why: "Each finish that starts runs has locked their ids before (claim_or_finish): these locks are taken a second time.",
-    mutants: ["start_children: perform layover.lock_ids(s.namespace, f->'children'); → null;"],
-  },
-  {
     why: "The turn that nobody's code fits has no instant at which its run is looked at (finish_run, refuse_run).",
     mutants: ["take_back_retry: , due_at = null → nothing"],
   },
@@ -184,10 +180,6 @@ export const ofRuns: readonly Explanation[] = [
   {
     why: "Without a run to begin after, it begins after an instant that no run is due at.",
     mutants: ["list_due: coalesce(v_after_run, '00000000-0000-0000-0000-000000000000') → coalesce(v_after_run)"],
-  },
-  {
-    why: "Locks one more of the 32, which is that of no id.",
-    mutants: ["lock_ids: c->>'id' is not null → true"],
   },
   {
     why: "A return names no time, and no lease ends at none.",

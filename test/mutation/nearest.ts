@@ -41,7 +41,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|why_left|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/cancels-of-branches races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
+    "races/child-ids races/cancels-of-branches races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/undos-closing-deferred races/terminations races/cancelled-starts races/twice"],
