@@ -146,10 +146,6 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["finish_step: status = 'running', → nothing"],
   },
   {
-    why: "Waits for locks that it does not need, in the one order, and asks nobody to end.",
-    mutants: ["has_left_child: b.child_bond = 'cancel' → true", "has_left_child: b.child_status is null → true"],
-  },
-  {
     why: "end_waits has deleted the row of a run that goes on, or that has ended in time.",
     mutants: ["leave_children: b.child_bond = 'cancel' → true", "leave_children: not h.item ? 'value' → true"],
   },

@@ -48,6 +48,46 @@ describeSomePostgres(
       expect(Object.values(await parent.pending())).toMatchObject(waits);
     });
 
+    /** A run that waits for two others, with a branch that is recorded amid its second turn. */
+    const aParentOfTwo = async () => {
+      const parent = await aRunAtWork(stage);
+      const [it, other] = [aChild("race/it", { isBound: true }), aChild("other", { isBound: true, ordinal: 2 })];
+      const demands = branches(["beside"]);
+      await parent.finish(stage.onlooker, { token: "first", children: [it, other], demands });
+      await parent.claimBranch(stage.onlooker, "beside", { token: "beside" });
+      await goOn(parent, 2);
+      return { parent, it: new Run(stage, it.runId), other: new Run(stage, other.runId) };
+    };
+    const goOn = async (run: Run, turn: number) => {
+      await stage.onlooker.query("update layover.run_state set ready_at = 'epoch' where run_id = $1", [run.id]);
+      return await run.claim(stage.onlooker, { token: `turn ${turn}`, turn });
+    };
+
+    test("a finish waits for no other run where the one that its run waits for no more was asked to end before", async () => {
+      const { parent, it, other } = await aParentOfTwo();
+      const { value: _none, ...tooLate } = aRecord("child", "race/it");
+      await parent.finish(stage.onlooker, { token: "turn 2", records: [tooLate] });
+      expect(await it.state()).toMatchObject({ isReady: true });
+      expect(await parent.pending()).toMatchObject({ "race/it": { isReleased: true }, other: { isReleased: false } });
+      await goOn(parent, 3);
+      await hold(other);
+      const told = await parent.finish(stage.onlooker, { token: "turn 3", position: 1 });
+      expect(told).toMatchObject({ outcome: "finished", turn: 4 });
+    });
+
+    test("a finish waits for no other run where the one that its run waits for no more has ended already", async () => {
+      const { parent, it, other } = await aParentOfTwo();
+      await it.operate(stage.onlooker, "terminate");
+      await parent.finishBranch(stage.onlooker, "beside", { token: "beside" });
+      const released = [{ prefix: "race/", position: 0 }];
+      expect(await parent.finish(stage.onlooker, { token: "turn 2", released })).toMatchObject({ outcome: "deferred" });
+      expect(await parent.pending()).toMatchObject({ "race/it": { isReleased: true }, other: { isReleased: false } });
+      await goOn(parent, 3);
+      await hold(other);
+      const told = await parent.finish(stage.onlooker, { token: "turn 3", position: 1 });
+      expect(told).toMatchObject({ outcome: "finished", turn: 4 });
+    });
+
     test("the end of a run waits for no branch of the one that waits for it", async () => {
       const parent = await aRunAtWork(stage);
       const start = aChild("it", { isBound: true });
