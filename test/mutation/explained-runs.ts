@@ -49,10 +49,6 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["refuse_run: coalesce(v_is_blocked, true) → coalesce(v_is_blocked)"],
   },
   {
-    why: "The delete behind it finds the rows in the same order, by the plans that Postgres makes of it today.",
-    mutants: ["refresh_pending: for update → nothing"],
-  },
-  {
     why: "A run that stops at no instant may start others: it is refused where that is untrue, not where it is unknown.",
     mutants: ["start_children: coalesce(layover.stops_at(t) > v_now, true) → coalesce(layover.stops_at(t) > v_now)"],
   },

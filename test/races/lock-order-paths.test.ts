@@ -116,6 +116,16 @@ describeSomePostgres(
           await stage.onlooker.query("update layover.run_state set ready_at = layover.now()");
           return (session: Session) => run.claim(session, { token: "third", turn: 3 });
         },
+        "the claim that voids what losers hold, after a lease of the run that was lost": async () => {
+          const run = await aContinuation();
+          await lease(run);
+          const released = [{ prefix: "race/", position: 1 }];
+          await run.finish(stage.onlooker, { token: "second", position: 1, released });
+          await stage.onlooker.query("update layover.run_state set ready_at = layover.now()");
+          await run.claim(stage.onlooker, { token: "third", turn: 3 });
+          await stage.clock.advance(2 * minute);
+          return (session: Session) => run.claim(session, { token: "again", turn: 3 });
+        },
         "the claim that voids what a loser holds, together with that of a branch": async () => {
           const run = await aContinuation();
           await run.claimBranch(stage.onlooker, "race/b", { token: "b" });
