@@ -24,10 +24,6 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
-    why: "An answer that came for a URL which is dead by now is handed to nobody (read_answers).",
-    mutants: ["begin_epoch: s.epoch + 1)) → s.epoch ))"],
-  },
-  {
     why: "Whoever ends a run has locked it with all that it waits for (lock_families): these locks are taken a second time.",
     mutants: [
       "end_run: order by b.path, b.occurrence → order by b.path desc, b.occurrence desc",
@@ -82,9 +78,8 @@ export const ofVerbs: readonly Explanation[] = [
     mutants: ["begin_epoch: coalesce(s.ended_at, v_now) → coalesce(s.ended_at)"],
   },
   {
-    why: "A run is ready since 'epoch' once it was answered, which is before every instant. Of a run that is ready already one dispatch too many is told that it is busy.",
+    why: "A run at work was ready when it was claimed, and stays so. Of a run that is ready already one dispatch too many is told that it is busy.",
     mutants: [
-      "answer_callback: s.ready_at <= layover.now → s.ready_at < layover.now",
       "answer_callback: s.status = 'parked' → true (2)",
       "answer_callback: (s.ready_at is null or s.ready_at > v_now) → true",
       "answer_callback: s.ready_at > v_now); → s.ready_at >= v_now);",

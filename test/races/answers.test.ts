@@ -59,6 +59,18 @@ describeSomePostgres(
         expect(await run.answer(stage.onlooker, "a")).toEqual({ outcome: "expired" });
       });
 
+      test("that comes again tells of the turn that its run is ready for, in the very millisecond in which a sleep ends", async () => {
+        const run = await aRunAtWork(stage);
+        expect(await run.answer(stage.onlooker, "a")).toMatchObject({ outcome: "answered", turn: null });
+        const sleep = aDemand("sleep", "nap", { until: noon + minute });
+        await run.finish(stage.onlooker, { token: "first", demands: [sleep] });
+        await stage.clock.set(noon + minute - 1);
+        expect(await run.answer(stage.onlooker, "a")).toEqual({ outcome: "answered", turn: null });
+        await stage.clock.set(noon + minute);
+        expect(await run.answer(stage.onlooker, "a")).toEqual({ outcome: "answered", turn: 2 });
+        expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
+      });
+
       test("is too late once its wait has timed out, also where that is recorded among others that simply go on", async () => {
         const runs = [await aRunAtWork(stage), await aRunAtWork(stage)];
         const { value: _, ...timedOut } = aRecord("callback", "a");

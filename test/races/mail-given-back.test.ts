@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { rowsOn } from "./rows.ts";
-import { aRecord, aRunAtWork, type Run, soon } from "./runs.ts";
+import { aRecord, aRunAtWork, at, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -64,6 +64,18 @@ describeSomePostgres(
         "kept 1 of 0: expired 1",
       ]);
       expect(await answers(other)).toEqual(before);
+    });
+
+    test("that keeps nothing opens none of its callbacks, whose URLs are dead: one that has expired stays so", async () => {
+      const run = await aRunAtWork(stage);
+      const { value: _none, ...timedOut } = aRecord("callback", "approval");
+      await run.finish(stage.onlooker, { token: "first", records: [timedOut], next: "completed", value: "0null" });
+      expect(await run.operate(stage.onlooker, "restart")).toMatchObject({ outcome: "restarted", kept: 0 });
+      const url = { namespace: "default", runId: run.id, epoch: 0, ...at("approval"), madeAt: 0 };
+      const page = await stage.onlooker.query("select layover.read_callback($1) as read", [JSON.stringify(url)]);
+      expect(page).toEqual([{ read: { outcome: "expired", until: null } }]);
+      const value = { outcome: "resolved", value: "0true", armed: [soon] };
+      expect(await stage.onlooker.call("answer_callback", { ...url, ...value })).toEqual({ outcome: "expired" });
     });
 
     test("gives back answers that were taken behind the cut, and no others", async () => {
