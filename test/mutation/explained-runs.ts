@@ -128,10 +128,6 @@ export const ofRuns: readonly Explanation[] = [
     ],
   },
   {
-    why: "The run that moved is done after the others of its set. Locks out of order are at worst a deadlock, and the caller sends that again.",
-    mutants: ["finish_runs: v_count < cardinality(turns) → false"],
-  },
-  {
     why: "Costs time only: finish_run and the claim after it come to the same.",
     mutants: [
       "finish_step: update layover.run_state as t set status = 'running', turn = t.turn + 1, token = (f->'claim'->>'t... → null;",

@@ -31,10 +31,6 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
-    why: "A retry that is taken back puts back the rows of its own run, and of what nobody had taken nothing has been taken since.",
-    mutants: ["describe_before: g.run_id = run → true", "describe_before: g.position is not null → true"],
-  },
-  {
     why: "Null is not more than 0: a call that names no position asks for the first page all the same.",
     mutants: ["export_run: coalesce((p->>'after')::integer, 0) → coalesce((p->>'after')::integer)"],
   },

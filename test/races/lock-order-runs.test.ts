@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { type Calls, isFreeOn, plan } from "./lock-order.ts";
-import { aRun, aRunAtWork, at, minute, Run, soon, terms, tokenOf } from "./runs.ts";
+import { aRun, aRunAtWork, at, aWaitFor, minute, Run, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 const first = "00000000-0000-7000-8000-000000000001";
@@ -171,6 +171,28 @@ describeSomePostgres(
         });
         expect(wasFree).toBe(true);
       });
+    });
+
+    test("by run id, where one run of a set has moved since the call looked at it", async () => {
+      const runs = [];
+      for (const runId of [first, ...ids]) runs.push(await aRunAtWork(stage, { runId }));
+      const [plain, alone] = [
+        { token: "first", next: "ready" } as const,
+        { token: "first", demands: [aWaitFor("go")] },
+      ];
+      const turns = runs.map((run) => run.toFinish(run.id === first ? alone : plain));
+      const holdRun = (runId: string) =>
+        stage.hold("select from layover.run_state where run_id = $1 for update", [runId]);
+      const [holder, finishing] = [await holdRun(first), await stage.session("finishing")];
+      const told = finishing.call("finish_turns", { ...terms, turns });
+      await finishing.untilBlocked(holder);
+      await runs[1]?.signal(stage.onlooker, "address");
+      const holderOfMoved = await holdRun(ids[0]);
+      await holder.commit();
+      await finishing.untilBlocked(holderOfMoved);
+      expect(await isFree(`from layover.run_state where run_id = '${ids[1]}'`)).toBe(true);
+      await holderOfMoved.commit();
+      expect((await told).turns).toMatchObject(runs.map(() => ({ outcome: "finished" })));
     });
   },
   { perTest: true },

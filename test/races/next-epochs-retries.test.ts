@@ -44,6 +44,19 @@ describeSomePostgres("the next epoch", (database) => {
       ]);
     });
 
+    test("keeps which signals its run had taken, and none that wait or are another run's", async () => {
+      const [run] = [await aFailedRun(), await aFailedRun()];
+      const [taken] = await stage.look(
+        "select number::integer, position from layover.signal where run_id = $1 and position is not null",
+        [run.id],
+      );
+      await repair(run, "retry");
+      const kept = await stage.look("select before->'signals' as signals from layover.epoch where run_id = $1", [
+        run.id,
+      ]);
+      expect(kept).toEqual([{ signals: [taken] }]);
+    });
+
     test("of a run that is to end has no timeout, and owes what it owed", async () => {
       const run = await aFailedRun();
       await stage.look(
