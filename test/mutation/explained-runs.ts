@@ -10,7 +10,6 @@ export const ofRuns: readonly Explanation[] = [
       "finish_run: f ? 'patches' → true",
       "finish_run: s.children > 0 → true",
       "finish_run: s.children > 0 then v_others → s.children >= 0 then v_others",
-      "finish_run: s.has_parent → true",
       "finish_turn: f ? 'announces' → true",
       "reclaim_run: s.refused_by is not null → true",
       "start_children: b.child_value like '2stored.%' → true",
@@ -89,8 +88,12 @@ export const ofRuns: readonly Explanation[] = [
     ],
   },
   {
-    why: "The family of a run that has none is the run, which the update has locked.",
+    why: "Locks a run that has no family, and nothing else. An update that does not match has locked nothing, but what follows here locks the same run.",
     mutants: ["finish_run: t.has_parent → true (2)"],
+  },
+  {
+    why: "Nobody is told of the end of a run that nobody waits for. The answer names the other runs that are ready by an empty list, which says the same as no list.",
+    mutants: ["finish_run: s.has_parent → true"],
   },
   {
     why: "A finish that is no more the run's finds no row when it is deferred. One that is, and saw less, has no end in time either way.",

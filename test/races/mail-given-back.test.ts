@@ -70,7 +70,8 @@ describeSomePostgres(
       const run = await aRunAtWork(stage);
       const { value: _none, ...timedOut } = aRecord("callback", "approval");
       await run.finish(stage.onlooker, { token: "first", records: [timedOut], next: "completed", value: "0null" });
-      expect(await run.operate(stage.onlooker, "restart")).toMatchObject({ outcome: "restarted", kept: 0 });
+      const call = { runId: run.id, callId: randomUUID(), armed: [soon] };
+      expect(await stage.onlooker.call("restart_run", call)).toMatchObject({ outcome: "restarted", kept: 0 });
       const url = { namespace: "default", runId: run.id, epoch: 0, ...at("approval"), madeAt: 0 };
       const page = await stage.onlooker.query("select layover.read_callback($1) as read", [JSON.stringify(url)]);
       expect(page).toEqual([{ read: { outcome: "expired", until: null } }]);
