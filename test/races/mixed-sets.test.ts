@@ -1,7 +1,7 @@
 /** One call for turns of several kinds: where a part of it is done again, what was said before counts no longer. */
 import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aParkedRun, aRecord, aRun, aRunAtWork, at, branches, terms, tokenOf } from "./runs.ts";
+import { aFanOut, aParkedRun, aRecord, aRun, aRunAtWork, at, branches, noon, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 /** Ids of runs, in the order in which the runs are locked. */
@@ -44,6 +44,24 @@ describeSomePostgres(
       expect(answers.map(({ outcome }) => outcome)).toEqual(["finished", "finished", "finished", "raised"]);
       expect((await run.history()).toSorted()).toEqual(paths);
       expect(await Promise.all(others.map((other) => other.history()))).toEqual([["good"], []]);
+    });
+
+    test("a branch that is recorded is never taken for its run, though the run is at a turn of the same number", async () => {
+      const run = await aFanOut(stage, ["a"], { runId: ids.first });
+      const retry = { beganAt: noon, endedAt: noon, error: "0null", retryInMs: 0 };
+      await run.finishBranch(stage.onlooker, "a", { token: "a", attempt: { ...retry, number: 1 } });
+      await run.claimBranch(stage.onlooker, "a", { token: "a 2", turn: 2 });
+      await run.finishBranch(stage.onlooker, "a", { token: "a 2", turn: 2, attempt: { ...retry, number: 2 } });
+      await run.claimBranch(stage.onlooker, "a", { token: "a 3", turn: 3 });
+      await run.finishBranch(stage.onlooker, "a", { token: "a 3", turn: 3 });
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      await run.finish(stage.onlooker, { token: "second", position: 1, next: "ready" });
+      const other = await aRun(stage, { runId: ids.second });
+      const late = { ...run.toClaim({ token: "late", turn: 3 }), ...at("a") };
+      const turns = [late, other.toClaim({ token: "first" })];
+      const { turns: answers } = await stage.onlooker.call("claim_turns", { ...terms, turns });
+      expect(answers.map(({ outcome }) => outcome)).toEqual(["superseded", "claimed"]);
+      expect(await run.state()).toMatchObject({ turn: 3, token: null, isReady: true });
     });
   },
   { perTest: true },
