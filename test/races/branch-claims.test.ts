@@ -136,6 +136,17 @@ describeSomePostgres(
       const turns = ["a", "b"].map((path) => run.toFinishBranch(path, { token: path }));
       expect(await callOf("finish_turns", {}, ...turns)).toMatchObject(turns.map(() => ({ outcome: "finished" })));
     });
+
+    test("the results of some branches wait for no lock of another one, though one has failed and is tried again", async () => {
+      const run = await aFanOut(stage, ["0", "a", "b", "c"]);
+      await hold("layover.pending where run_id = $1 and path = '0'", run);
+      await stage.onlooker.query("set statement_timeout = '5s'");
+      const attempt = { number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs: 0 };
+      const turns = ["a", "b", "c"].map((path) =>
+        run.toFinishBranch(path, { token: path, ...(path === "c" && { attempt }) }),
+      );
+      expect(await callOf("finish_turns", {}, ...turns)).toMatchObject(turns.map(() => ({ outcome: "finished" })));
+    });
   },
   { perTest: true },
 );
