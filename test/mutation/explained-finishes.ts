@@ -89,10 +89,6 @@ export const ofFinishes: readonly Explanation[] = [
     mutants: ["claim_or_finish: v_answers[v_part.places[v_number]] is not null → false"],
   },
   {
-    why: "Costs time only: what raised is done again.",
-    mutants: ["claim_or_finish: v_try = 1 → false"],
-  },
-  {
     why: "No wait for a signal lacks its name, and nothing else has one: a check of the table says so.",
     mutants: ["has_answer: b.kind = 'signal' → true"],
   },

@@ -67,10 +67,8 @@ export const explained: readonly Explanation[] = [
     ],
   },
   {
-    why: "Costs time only: the set is asked, and leaves out or refuses under the lock what is not plain. A branch is never taken for a run: its run has pending rows.",
+    why: "Costs time only: the set is asked, and leaves out or refuses under the lock what is not plain.",
     mutants: [
-      "in_stretches: i.turn ? 'path' → false",
-      "in_stretches: i.turn ? 'path' → true",
       "in_stretches: i.turn ? 'record' and not i.turn ?| '{attempt,blocked,says}' → false",
       "in_stretches: i.turn->'alone' = 'false' → false",
       "in_stretches: i.turn ? 'next' → true",
@@ -116,10 +114,7 @@ export const explained: readonly Explanation[] = [
       "claim_or_finish: exists (select from layover.pending b where b.run_id = (v_turn->>'runId')::uuid and b.is_released) → true",
       "claim_or_finish: b.is_released → true",
       "claim_or_finish: b.run_id = (v_turn->>'runId')::uuid → true",
-      "claim_or_finish: not v_turn ? 'path' → true",
       "claim_or_finish: v_turn->>'runId' = any (v_branching) → true",
-      "claim_or_finish: v_turn ? 'released' → true",
-      "claim_or_finish: not is_finish → true",
       "refresh_pending: b.is_released → true (2)",
     ],
   },
@@ -161,10 +156,6 @@ export const explained: readonly Explanation[] = [
   {
     why: "Second line: the number of an attempt is that of its row, which the same finish moves on.",
     mutants: ["finish_branch: on conflict do nothing → nothing"],
-  },
-  {
-    why: "Nothing that is claimed or finished by itself raises this; and a function that ends without an answer raises as well.",
-    mutants: ["claim_or_finish: v_try = 2 → false"],
   },
   {
     why: "Called only where there is such a record.",

@@ -121,7 +121,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
-    "races/mixed-sets races/deadlocks races/kept-signals races/sets races/lock-order races/refusals races/finishes-apart",
+    "races/lock-order-claims races/claims-raising races/mixed-sets races/deadlocks races/branch-claims races/kept-signals races/sets races/lock-order races/refusals races/finishes-apart",
   ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,
@@ -149,7 +149,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^in_stretches$/,
-    "races/full-histories races/children races/losers races/deadlocks races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
+    "races/lock-order-claims races/full-histories races/children races/losers races/deadlocks races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
   ],
   [
     /^(refuse_run|has_refused|has_taker|live_deployments)$/,
