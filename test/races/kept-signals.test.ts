@@ -1,9 +1,10 @@
 /** Signals that are kept for a run that is not there yet: its first claim takes its own, and leaves all others. */
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aSignalTo } from "./deeds.ts";
 import { elsewhere, keptSignalsOn, mine, others } from "./kept-signals.ts";
-import { soon } from "./runs.ts";
+import { aRecord, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -64,6 +65,21 @@ describeSomePostgres(
         await stage.clock.set(soon);
         const reason = `the run ${run.id} of workflow flow takes no signal "address": it is over`;
         expect(await send()).toMatchObject({ left: [{ delivery: "late a", outcome: "refused", reason }] });
+      });
+
+      test("stay kept if that run has failed and is retried, until the scheduler looks", async () => {
+        const run = await keepTooLate(async (late) => {
+          await claim(stage.onlooker, late);
+          const records = [aRecord("step", "a", { isFailure: true })];
+          const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
+          await late.finish(stage.onlooker, { token: late.id, records, next: "failed", value: "0{}", failure });
+        });
+        const retried = await stage.onlooker.call("retry_run", { runId: run.id, callId: randomUUID(), armed: [soon] });
+        expect(retried).toMatchObject({ outcome: "retried" });
+        expect([await kept(), await sent()]).toEqual([['0"late"'], []]);
+        await stage.clock.set(soon);
+        expect(await send()).toMatchObject({ left: [] });
+        expect([await kept(), await sent()]).toEqual([[], [{ ...mine, payload: '0"late"' }]]);
       });
 
       test("are left alone until it has locked all its runs, in the order of their ids", async () => {
