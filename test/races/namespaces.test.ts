@@ -1,7 +1,8 @@
 /** Two apps, or two deployments, share a database: none of them touches what belongs to the other, however alike it is named. */
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRun, aRunAtWork, aStart, at, minute, noon, terms, tokenOf } from "./runs.ts";
+import { aFanOut, aRecord, aRun, aRunAtWork, aStart, at, minute, noon, Run, soon, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -122,6 +123,23 @@ describeSomePostgres(
         await stage.onlooker.call("void_leases", {});
         expect(await run.pending()).toMatchObject({ a: { leasedUntil: noon } });
         expect(await other.state()).toMatchObject({ leasedUntil: noon });
+      });
+
+      test("a run is retried, though the namespace default belongs to another database", async () => {
+        await stage.onlooker.call("adopt_environment", terms);
+        await stage.onlooker.query("update layover.environment set identity = 'another'");
+        const run = new Run(stage, randomUUID());
+        await stage.onlooker.call("start_run", { ...aStart(run.id), ...elsewhere });
+        await callOf("claim_turns", elsewhere, run.toClaim({ token: "first" }));
+        const records = [aRecord("step", "a", { isFailure: true })];
+        const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
+        const end = run.toFinish({ token: "first", records, next: "failed", value: "0{}", failure });
+        expect(await callOf("finish_turns", elsewhere, end)).toMatchObject([{ outcome: "finished" }]);
+        const retry = { runId: run.id, callId: randomUUID(), armed: [soon] };
+        await expect(stage.onlooker.call("retry_run", retry)).rejects.toMatchObject({ code: "LO010" });
+        expect(await stage.onlooker.call("retry_run", { ...retry, ...elsewhere })).toMatchObject({
+          outcome: "retried",
+        });
       });
 
       test("a run with the same user id is another one", async () => {
