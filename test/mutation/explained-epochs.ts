@@ -40,7 +40,6 @@ export const ofEpochs: readonly Explanation[] = [
   {
     why: "Costs time only: nothing is kept for a run that was claimed, and the next claim finds no mail where there is none.",
     mutants: [
-      "begin_epoch: s.turn = 1 → true",
       "begin_epoch: g.position is null → true",
       "begin_epoch: k.position is null → true",
     ],
@@ -68,9 +67,5 @@ export const ofEpochs: readonly Explanation[] = [
   {
     why: "Costs time only: without an ending there is no record to arrange.",
     mutants: ["retry_run: s.ending_position is not null → true (2)"],
-  },
-  {
-    why: "Costs time only: nothing is sent to no run.",
-    mutants: ["retry_run: p ? 'signal' → true (2)"],
   },
 ];

@@ -161,8 +161,4 @@ export const explained: readonly Explanation[] = [
     why: "Called only where there is such a record.",
     mutants: ["expire_callbacks: coalesce(records, '[]') → coalesce(records)"],
   },
-  {
-    why: "Costs nothing: code that does not fit the history does not fit it when it is replayed either.",
-    mutants: ["engine: a loaded run that diverged stays warm"],
-  },
 ];
