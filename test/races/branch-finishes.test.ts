@@ -64,6 +64,24 @@ describeSomePostgres(
         });
       });
 
+      test("that failed is accepted, though an attempt of that number was written down when the branch lost a race", async () => {
+        const run = await aFanOut(stage, ["race/one", "race/two"]);
+        await run.finishBranch(stage.onlooker, "race/one", { token: "race/one" });
+        await run.claim(stage.onlooker, { token: "second", turn: 2 });
+        const released = [{ prefix: "race/", position: 1 }];
+        await run.finish(stage.onlooker, { token: "second", position: 1, next: "ready", released });
+        await stage.clock.advance(2 * minute);
+        await run.claim(stage.onlooker, { token: "third", turn: 3 }); // the lease of the loser is over
+        expect(await look("path, number", "attempt", run)).toEqual([{ path: "race/two", number: 1 }]);
+        const demands = [aDemand("branch", "race/two", { demandedAfter: 1 })]; // new code asks for it once more
+        await run.finish(stage.onlooker, { token: "third", position: 1, demands });
+        await run.claimBranch(stage.onlooker, "race/two", { token: "again" });
+        const attempt = { ...failed, retryInMs: 0 };
+        const answer = await run.finishBranch(stage.onlooker, "race/two", { token: "again", attempt });
+        expect(answer).toMatchObject({ outcome: "finished", turn: 2 });
+        expect(await run.pending()).toMatchObject({ "race/two": { attempts: 1, token: null } });
+      });
+
       test("in a set waits for no branch of another run", async () => {
         const [run, other] = [await aFanOut(stage, ["a", "b"]), await aFanOut(stage, ["a", "b"])];
         await stage.hold("select from layover.run_state where run_id = $1 for update", [other.id]);

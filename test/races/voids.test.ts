@@ -79,6 +79,18 @@ describeSomePostgres(
         expect(await branching.pending()).toMatchObject(pending);
       });
 
+      test("and may be claimed at once, though the clock was set back behind the instant of their next attempt", async () => {
+        const run = await aFanOut(stage, ["a"]);
+        const attempt = { number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs: minute };
+        await run.finishBranch(stage.onlooker, "a", { token: "a", attempt });
+        await stage.clock.set(noon + minute);
+        await run.claimBranch(stage.onlooker, "a", { token: "again", turn: 2 });
+        await stage.clock.set(noon);
+        await stage.onlooker.call("void_leases", {});
+        const claimed = await run.claimBranch(stage.onlooker, "a", { token: "next", turn: 2, alone: true });
+        expect(claimed).toMatchObject({ outcome: "claimed", turn: 2, attempts: 1 });
+      });
+
       test("by path within a run, whatever the order of the rows", async () => {
         await aFanOut(stage, ["b", "a"]);
         await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'"); // behind the other one
