@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aSignalTo } from "./deeds.ts";
 import { allRowsOn, failedRunsOn, fresh, iso, repairsOn } from "./next-epochs.ts";
-import { aDemand, aRun, aRunAtWork, aWaitFor, minute, noon, second, soon } from "./runs.ts";
+import { aDemand, aRecord, aRun, aRunAtWork, aWaitFor, minute, noon, second, shielded, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("the next epoch", (database) => {
@@ -111,6 +111,21 @@ describeSomePostgres("the next epoch", (database) => {
       expect(await repair(run, "restart")).toMatchObject({ outcome: "restarted" });
       expect(await state(run)).toMatchObject({ has_mail: true });
       expect(await rows(run)).toMatchObject({ signal: [{ name: "address", position: null }] });
+    });
+
+    test("from the place of its end has what came before the run closed, though that was written twice", async () => {
+      const run = await aRunAtWork(stage);
+      const demands = shielded([aDemand("branch", "cleanup", { demandedAfter: 1 })]);
+      await run.finish(stage.onlooker, { token: "first", records: [aRecord("step", "a")], demands });
+      await run.operate(stage.onlooker, "cancel");
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      await run.finish(stage.onlooker, { token: "second", position: 2 });
+      await stage.clock.advance(60 * minute); // the hour that its cleanups have
+      await run.claim(stage.onlooker, { token: "third", turn: 3 });
+      await run.finish(stage.onlooker, { token: "third", position: 3, next: "cancelled", value: "0{}" });
+      expect(await run.kinds()).toEqual(["step a", "closing", "closing"]);
+      const from = { path: "", occurrence: 1 };
+      expect(await repair(run, "restart", { from })).toMatchObject({ outcome: "restarted", kept: 1, dropped: 2 });
     });
 
     test("of a paused run leaves nothing of what it waited for, and tells nobody else to", async () => {

@@ -222,6 +222,22 @@ describeSomePostgres(
       });
     });
 
+    test("of a fork that is over and was pruned are held by that fork once more, if its call comes again", async () => {
+      const run = await started();
+      await hold(run.id, "a");
+      await run.claim(stage.onlooker, { token: "end" });
+      await run.finish(stage.onlooker, { token: "end", next: "failed", value: "0null" });
+      const fork = new Run(stage, randomUUID());
+      const make = () => stage.onlooker.call("fork_run", { runId: run.id, newRunId: fork.id, armed: [noon + minute] });
+      await make();
+      await end(fork);
+      await stage.clock.set(noon + minute);
+      const pruned = await stage.onlooker.call("prune_runs", { keepMs: minute, keepFailedMs: hour, limit: 10 });
+      expect(pruned).toMatchObject({ pruned: 1 });
+      expect(await make()).toMatchObject({ outcome: "forked", runId: fork.id, turn: 1 });
+      expect((await rows()).map(({ runId }) => runId).sort()).toEqual([run.id, fork.id].sort());
+    });
+
     test("are swept by one at a time: the second sweep leaves all to the first", async () => {
       await hold(randomUUID(), "a");
       await stage.clock.set(noon + hour);

@@ -79,7 +79,7 @@ describeSomePostgres(
         expect(await branching.pending()).toMatchObject(pending);
       });
 
-      test("and may be claimed at once, though the clock was set back behind the instant of their next attempt", async () => {
+      test("and their branches may be claimed at once, though the clock was set back to before these were ready", async () => {
         const run = await aFanOut(stage, ["a"]);
         const attempt = { number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs: minute };
         await run.finishBranch(stage.onlooker, "a", { token: "a", attempt });
