@@ -15,10 +15,6 @@ export const ofEpochs: readonly Explanation[] = [
     mutants: ["retry_run: e.epoch = s.epoch + 1 → true"],
   },
   {
-    why: "A place has one record in an epoch.",
-    mutants: ["find_cut: min(h.position) → max(…)"],
-  },
-  {
     why: "Only the first epoch of a fork has this reason.",
     mutants: ["fork_run: e.epoch = 1 → true"],
   },

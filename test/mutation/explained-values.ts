@@ -7,18 +7,6 @@ export const ofValues: readonly Explanation[] = [
     mutants: ["share_value: o.run_id = of_run → true"],
   },
   {
-    why: "Second line: a copy holds nothing before it is made.",
-    mutants: ["share_values: on conflict do nothing → nothing"],
-  },
-  {
-    why: "Of rows whose runs are gone only forget_values locks several and waits, so any order will do if it is always the same one.",
-    mutants: ["forget_values: order by o.key, o.run_id → order by o.key desc, o.run_id desc"],
-  },
-  {
-    why: "The order of the locks alone: what is deleted is locked by that. Two who forget the same keys at once would meet a deadlock, and call again.",
-    mutants: ["forget_values: for update → nothing"],
-  },
-  {
     why: "No other run holds the key there: the condition before has looked.",
     mutants: ["sweep_values: o.run_id = v.run_id → true (3)"],
   },

@@ -129,10 +129,6 @@ export const explained: readonly Explanation[] = [
     ],
   },
   {
-    why: "What has a token was ready when it was claimed.",
-    mutants: ["claim_branch: branch.token is null → true"],
-  },
-  {
     why: "A run without pending rows that was ready stays so until its turn is over, and every pending row comes with a finish, which ends the turn.",
     mutants: ["claim_runs: (cardinality(turns) = 1 or not t.has_pending) → true"],
   },
@@ -152,10 +148,6 @@ export const explained: readonly Explanation[] = [
       "engine: a plan does not arm the next attempt",
       "engine: a plan does not arm its waits",
     ],
-  },
-  {
-    why: "Second line: the number of an attempt is that of its row, which the same finish moves on.",
-    mutants: ["finish_branch: on conflict do nothing → nothing"],
   },
   {
     why: "Called only where there is such a record.",

@@ -23,7 +23,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^((hold|sweep|forget|share)_values|share_value|value_bytes)$/,
-    "races/children-again-ended races/stored-values engine/stored-values",
+    "races/children-again-ended races/stored-values races/stored-values-locked engine/stored-values",
   ],
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
   [
@@ -125,7 +125,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,
-    "races/branch-claims-told races/groups races/cleanups races/cancels-of-branches races/branch-claims races/due-late races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
+    "races/branch-claims-told races/groups races/cleanups races/cancels-of-branches races/branch-claims races/voids races/due-late races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
   ],
   [
     /^(finish_branch|defer_run)/,
