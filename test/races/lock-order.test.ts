@@ -19,6 +19,11 @@ describeSomePostgres(
           const run = await aFanOut(stage, ["a"]);
           return (session) => run.finishBranch(session, "a", { token: "a" });
         },
+        "the finishes of two branches in one call": async () => {
+          const run = await aFanOut(stage, ["a", "b"]);
+          const turns = ["a", "b"].map((path) => run.toFinishBranch(path, { token: path }));
+          return (session) => session.call("finish_turns", { ...terms, turns });
+        },
         "the lone claim of a branch": async () => {
           const run = await aParkedRun(stage, branches(["a"]));
           return (session) => run.claimBranch(session, "a", { token: "a", alone: true });
@@ -51,6 +56,20 @@ describeSomePostgres(
         await stage.hold("select from layover.pending where path = 'a' for update");
         const late = await run.claimBranch(stage.onlooker, "a", { token: "late" });
         expect(late).toEqual({ outcome: "superseded" });
+      });
+
+      test.each([
+        ["all of which are ready", 1, { outcome: "claimed" }],
+        ["one of which comes too late", 7, { outcome: "stale", turn: 1 }],
+      ])("on the run, by claims of two branches in one call, %s", async (_, turn, answer) => {
+        const run = await aParkedRun(stage, branches(["a", "b"]));
+        await stage.hold("select from layover.run_state for update");
+        const turns = [
+          { ...run.toClaim({ token: "a" }), ...at("a") },
+          { ...run.toClaim({ token: "b", turn }), ...at("b") },
+        ];
+        const answers = (await stage.onlooker.call("claim_turns", { ...terms, turns })).turns;
+        expect(answers).toMatchObject([{ outcome: "claimed" }, answer]);
       });
 
       test("by those who only read", async () => {
