@@ -246,6 +246,15 @@ describe("a deployment", () => {
     expect(await isNew("one")).toBe(true);
   });
 
+  test("that names no environment is shown what is due, also in a database that was copied from another one", async () => {
+    const { calls } = await aDatabase();
+    await calls.startRun({ runId: v7(), workflow: "order", version: 1, encodedInput: "0null" });
+    await database.query("update layover.environment set identity = 'another'");
+    const looks = { versions, limit: 9, isNew: true };
+    expect(await calls.listDue(looks)).toMatchObject({ isOurs: true, runs: { length: 1 } });
+    expect(await calls.listDue({ ...looks, environment: "production" })).toMatchObject({ isOurs: false, runs: [] });
+  });
+
   test("that gives no name is what it says itself to be", async () => {
     const { calls } = await aDatabase();
     const ask = async (isNew?: boolean) =>

@@ -75,6 +75,20 @@ const cases: readonly (readonly [seen: string, how: string, make: Make])[] = [
     },
   ],
   ["waiting", "waits for a signal", (stage) => aParkedRun(stage, [aWaitFor("address")])],
+  [
+    "waiting",
+    "waits for a signal since a race, and has the result of its loser",
+    async (stage) => {
+      const run = await aFanOut(stage, ["race/a", "race/b"]);
+      await run.finishBranch(stage.onlooker, "race/a", { token: "race/a" });
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      const released = [{ prefix: "race/", position: 1 }];
+      const demands = [aWaitFor("address", { demandedAfter: 1 })];
+      await run.finish(stage.onlooker, { token: "second", position: 1, released, demands });
+      await run.finishBranch(stage.onlooker, "race/b", { token: "race/b" });
+      return run;
+    },
+  ],
   ["waiting", "waits for an answer", (stage) => aParkedRun(stage, [aDemand("callback", "approval")])],
   ["waiting", "waits for another run", waitingFor({})],
   ["queued", "waits for the end of one that it has left", waitingFor({ is_released: "true" })],

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aParkedRun, aStart, aWaitFor, minute, noon, soon } from "./runs.ts";
+import { aParkedRun, aRun, aStart, at, aWaitFor, branches, minute, noon, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -89,6 +89,18 @@ describeSomePostgres(
           ];
         expect(await shown(10)).toMatchObject({ [name]: "0123456789", leftOut: [] });
         expect(await shown(9)).toMatchObject({ [name]: null, leftOut: [name] });
+      });
+    });
+
+    test.each([
+      ["a run", {}],
+      ["a branch", at("a")],
+    ])("%s is claimed by somebody who names no environment, where the namespace has one", async (_, place) => {
+      const run = await ("path" in place ? aParkedRun(stage, branches(["a"])) : aRun(stage));
+      const turns = [{ ...run.toClaim({ token: "bare" }), ...place }];
+      const { environment: _environment, endpoint: _endpoint, ...rest } = terms;
+      expect(await call("claim_turns", { namespace: "default", ...rest, turns })).toMatchObject({
+        turns: [{ outcome: "claimed" }],
       });
     });
 

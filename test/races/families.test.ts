@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aChild } from "./invoking.ts";
 import { locksByPath } from "./lock-order.ts";
-import { aRecord, aRun, aRunAtWork, branches, Run } from "./runs.ts";
+import { aRecord, aRun, aRunAtWork, branches, Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -97,6 +97,20 @@ describeSomePostgres(
       await child.claim(stage.onlooker, { token: "child" });
       const told = await child.finish(stage.onlooker, { token: "child", next: "completed", value: "0null" });
       expect(told).toMatchObject({ outcome: "finished", status: "completed" });
+    });
+
+    test("steps of two runs in one call do not wait for the run that has started them", async () => {
+      const parent = await aRunAtWork(stage);
+      const starts = [aChild("one", { ordinal: 1 }), aChild("two", { ordinal: 2 })];
+      await parent.finish(stage.onlooker, { token: "first", children: starts });
+      const children = starts.map(({ runId }) => new Run(stage, runId));
+      for (const child of children) await child.claim(stage.onlooker, { token: child.id });
+      await hold(parent);
+      const turns = children.map((child) =>
+        child.toFinish({ token: child.id, next: "ready", records: [aRecord("step", "a")] }),
+      );
+      const answers = (await stage.onlooker.call("finish_turns", { ...terms, turns })).turns;
+      expect(answers).toMatchObject([{ outcome: "finished" }, { outcome: "finished" }]);
     });
 
     test("the termination of a run locks its branches by their paths", async () => {

@@ -1,7 +1,7 @@
 /** A branch that lost its race is not begun again, continues nothing, and what it did is in the history. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, at, branches, minute, noon, terms } from "./runs.ts";
+import { aFanOut, at, branches, minute, noon, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -107,6 +107,37 @@ describeSomePostgres(
         const answer = await run.finish(stage.onlooker, { token: "third", position: 1, released });
         expect(answer).toMatchObject({ outcome: "deferred" });
         expect(await run.claimBranch(stage.onlooker, loser, { token: loser })).toEqual({ outcome: "superseded" });
+      });
+    });
+
+    describe("a loser of one race whose lease lapses in the turn that decides another one", () => {
+      /** Both races are run at once, and `a/1` is at work when its race is decided. The turn that decides `b/` is under way. */
+      const aSecondDecision = async () => {
+        const run = await aFanOut(stage, ["a/0", "a/1", "b/0", "b/1"]);
+        await run.finishBranch(stage.onlooker, "a/0", { token: "a/0" });
+        await run.claim(stage.onlooker, { token: "second", turn: 2 });
+        await run.finish(stage.onlooker, { token: "second", position: 1, released: [{ prefix: "a/", position: 1 }] });
+        await run.finishBranch(stage.onlooker, "b/0", { token: "b/0" });
+        await stage.clock.advance(minute / 2);
+        await run.claim(stage.onlooker, { token: "third", turn: 3 });
+        await stage.clock.advance(minute / 2);
+        return run;
+      };
+      const decide = (run: Run) =>
+        run.finish(stage.onlooker, { token: "third", position: 2, released: [{ prefix: "b/", position: 2 }] });
+
+      test("is recorded all the same", async () => {
+        const run = await aSecondDecision();
+        expect(await decide(run)).toMatchObject({ outcome: "finished" });
+        const late = await run.finishBranch(stage.onlooker, "a/1", { token: "a/1" });
+        expect(late).toMatchObject({ outcome: "finished", continues: null });
+        expect(await run.history()).toEqual(["a/0", "b/0", "a/1"]);
+      });
+
+      test("is not waited for by that decision", async () => {
+        const run = await aSecondDecision();
+        await stage.hold("select from layover.pending where path = 'a/1' for update");
+        expect(await decide(run)).toMatchObject({ outcome: "finished" });
       });
     });
   },

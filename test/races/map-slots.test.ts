@@ -1,7 +1,7 @@
 /** The slots of a map: none is lost and none is given twice, also where a race in the map is decided, or a finish deferred. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aDemand, aFanOut, aMap, aParkedRun, branches, type Run } from "./runs.ts";
+import { aDemand, aFanOut, aMap, aParkedRun, aRunAtWork, at, branches, minute, noon, type Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -13,17 +13,50 @@ describeSomePostgres(
     const slots = async (run: Run) =>
       (await stage.look("select slots, counted from layover.map where run_id = $1", [run.id]))[0];
     /** Its continuation is under way. */
-    const goOn = async (run: Run) => {
+    const goOn = async (run: Run, turn = 2) => {
       await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
-      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      await run.claim(stage.onlooker, { token: turn === 2 ? "second" : "third", turn });
     };
 
-    test("the first in the queue is ready for a slot at once, whenever it was to be tried again", async () => {
-      const run = await aMap(stage, ["all/x", "all/y"], { slots: 1 });
-      const later = "ready_at = layover.now() + interval '1 h'";
-      await stage.onlooker.query(`update layover.pending set ${later} where run_id = $1 and is_queued`, [run.id]);
-      await run.finishBranch(stage.onlooker, "all/x", { token: "all/x" });
-      expect(await run.claimBranch(stage.onlooker, "all/y", { token: "all/y" })).toMatchObject({ outcome: "claimed" });
+    describe("the first in the queue is ready for a slot at once, whenever it was to be tried again, if that comes free", () => {
+      /** A step failed; then other code of the same version asked for it in a map, behind these. Those that have a slot are at work. */
+      const aQueue = async (ahead: readonly string[], slots: number) => {
+        const run = await aRunAtWork(stage);
+        const attempt = { number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs: 5 * minute };
+        const failed = { ...attempt, ...at("all/y"), demandedAfter: 0 };
+        await run.finish(stage.onlooker, { token: "first", attempt: failed });
+        await goOn(run);
+        const demands = branches([...ahead, "all/y"], { path: "all", slots, failsFast: false });
+        await run.finish(stage.onlooker, { token: "second", demands });
+        for (const path of ahead.slice(0, slots)) await run.claimBranch(stage.onlooker, path, { token: path });
+        return run;
+      };
+      const ways: Readonly<Record<string, () => Promise<readonly [run: Run, answers: readonly object[]]>>> = {
+        "with the one ahead": async () => {
+          const run = await aQueue(["all/x"], 1);
+          return [run, [await run.finishBranch(stage.onlooker, "all/x", { token: "all/x" })]];
+        },
+        "with one of two that are finished in one call": async () => {
+          const run = await aQueue(["all/x", "all/z"], 2);
+          const turns = ["all/x", "all/z"].map((path) => run.toFinishBranch(path, { token: path }));
+          return [run, (await stage.onlooker.call("finish_turns", { turns })).turns];
+        },
+        "with the loser of a race": async () => {
+          const run = await aQueue(["all/race[0]", "all/race[1]", "all/x"], 2);
+          await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });
+          await goOn(run, 3);
+          const released = [{ prefix: "all/race[", position: 1 }];
+          return [run, [await run.finish(stage.onlooker, { token: "third", position: 1, released })]];
+        },
+      };
+
+      test.each(Object.entries(ways))("%s", async (_, free) => {
+        const [run, answers] = await free();
+        const told = answers.flatMap((answer) => Reflect.get(answer, "branches") ?? []);
+        expect(told).toMatchObject([{ path: "all/y" }]);
+        const claim = await run.claimBranch(stage.onlooker, "all/y", { token: "all/y" });
+        expect(claim).toMatchObject({ outcome: "claimed", attempts: 1 });
+      });
     });
 
     describe("where a race is decided", () => {
