@@ -30,8 +30,6 @@ export const ofOthers: readonly Explanation[] = [
     mutants: [
       "claim_or_finish_set: is_finish → true",
       "claim_or_finish_set: are_runs → true",
-      "claim_or_finish_set: is_finish → true (2)",
-      "claim_or_finish_set: is_finish → false",
       "claim_or_finish_set: are_runs → true (2)",
       "claim_or_finish_set: are_runs → false",
     ],
@@ -43,13 +41,10 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "Costs time only: runs are locked sooner than need be, in the one order.",
     mutants: [
-      "claim_or_finish: (p->'turns' @? '$[*].children[*].id' or layover.leaves_others(p->'turns') and exists ( select fro... → true",
-      "claim_or_finish: layover.leaves_others(p->'turns') → true",
       "claim_or_finish: exists ( select from layover.run_state t where t.run_id = any (v_runs) and (t.has_parent or t.chi... → true",
       "claim_or_finish: t.run_id = any (v_runs) → true",
       "claim_or_finish: (t.has_parent or t.children > 0) → true",
       "claim_or_finish: t.children > 0)) → t.children >= 0))",
-      "claim_or_finish: (is_finish and v_turn ? 'released' or not is_finish and not v_turn ? 'path' and exists (select fr... → true",
     ],
   },
   {
@@ -88,7 +83,6 @@ export const ofOthers: readonly Explanation[] = [
       "move_due: s.has_pending → true (3)",
       "list_due: t.has_pending → true",
       "diagnose: t.has_pending → true",
-      "claim_environment: not found → true",
     ],
   },
   {
@@ -127,23 +121,9 @@ export const ofOthers: readonly Explanation[] = [
       "list_due: limit v_limit → nothing",
       "list_due: limit v_limit → nothing (2)",
       "open_runs: limit 1 → nothing",
-      "open_runs: l.value = v_tag.value → true",
       "start_run: limit 1 → nothing",
       "has_status: s.ended_at is null → true",
       "pick_due: jsonb_array_length(armed) = 1 → false",
-    ],
-  },
-  {
-    why: "Costs time only: the cursor meets more runs, or all of them in the same order, and each run is looked at afterwards for all that was asked for.",
-    mutants: [
-      "open_runs: v_tag.name is not null → false",
-      "open_runs: l.namespace = v_namespace → true",
-      "open_runs: v_status = 'blocked' → false",
-      "open_runs: t.blocked is not null → true",
-      "open_runs: t.error is not null → true",
-      "open_runs: v_status <> 'completed' → false",
-      "open_runs: t.namespace = v_namespace → true (3)",
-      "open_runs: v_workflow is not null → false",
     ],
   },
   {
@@ -224,10 +204,6 @@ export const ofOthers: readonly Explanation[] = [
     mutants: ["park_run: b.kind <> 'branch' → true", "run_status: b.position is null → true"],
   },
   {
-    why: "Where a branch that is recorded keeps its row, its run is ready, or another branch of its map is not recorded.",
-    mutants: ["run_status: b.position is null → true (2)"],
-  },
-  {
     why: "The instant of a step's next attempt is that of its run, and of what is no branch only such a step has one.",
     mutants: ["run_status: b.kind = 'branch' → true"],
   },
@@ -262,29 +238,6 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "A turn's records stand at places of its own: none of them is that of a branch that is recorded.",
     mutants: ["end_waits: b.position is null → true"],
-  },
-  {
-    why: "What has just lost its lease goes with the next claim of its run (refresh_pending); until then it may record, as what is late may.",
-    mutants: [
-      "drop_rows: exists (select from unnest(prefixes) as x (prefix) where starts_with(b.path, x.prefix)) → true",
-      "drop_rows: starts_with(b.path, x.prefix) → true",
-    ],
-  },
-  {
-    why: "A branch with a lease does not queue: the table refuses it.",
-    mutants: ["release_losers: , is_queued = false → nothing"],
-  },
-  {
-    why: "It was ready when it was demanded, which is not later.",
-    mutants: [
-      "ready_freed: , ready_at = 'epoch' → nothing",
-      "ready_queued: , ready_at = ready_queued.ready_at → nothing",
-      "finish_branches: , ready_at = 'epoch' → nothing",
-    ],
-  },
-  {
-    why: "Nothing differs from null: who names no environment is told of every database that it is theirs.",
-    mutants: ["list_due: p ? 'environment' → true"],
   },
   {
     why: "While a branch is pending the due instant stays where finish_run has put it, which is the first one that was armed.",

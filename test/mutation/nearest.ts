@@ -91,7 +91,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(note_deployment|adopt_environment|claim_environment|find_mismatch|check_environment|identity)$/,
-    "races/deployments-noted postgres/adopting races/run-claims-told platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
+    "races/deployments-noted postgres/adopting races/run-claims-told platform/copies races/bare-calls races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^finish_once$/, "races/transactions engine/transactions"],
   [
@@ -117,11 +117,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/lock-order-runs races/sets-branches races/branch-claims-told races/run-claims-told races/full-histories races/undos-closing races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
+    "races/lock-order-runs races/sets-branches races/branch-claims-told races/run-claims-told races/full-histories races/undos-closing races/beginnings races/stillness races/claim-sets races/branch-claims races/due-late races/branch-finishes races/map-slots races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
-    "races/lock-order-claims races/claims-raising races/mixed-sets races/deadlocks races/branch-claims races/kept-signals races/sets races/lock-order races/refusals races/finishes-apart",
+    "races/lock-order races/families races/claims-raising races/mixed-sets races/deadlocks races/branch-claims races/kept-signals races/sets races/refusals races/finishes-apart",
   ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,

@@ -1,5 +1,6 @@
 /** The slots of a map: none is lost and none is given twice, also where a race in the map is decided, or a finish deferred. */
 import { describe, expect, test } from "vitest";
+import type { FinishAnswer } from "../../src/postgres/wire.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aFanOut, aMap, aParkedRun, aRunAtWork, at, branches, minute, noon, type Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
@@ -18,7 +19,7 @@ describeSomePostgres(
       await run.claim(stage.onlooker, { token: turn === 2 ? "second" : "third", turn });
     };
 
-    describe("the first in the queue is ready for a slot at once, whenever it was to be tried again, if that comes free", () => {
+    describe("the first in the queue is ready as soon as a slot is free, whenever it was to be tried again:", () => {
       /** A step failed; then other code of the same version asked for it in a map, behind these. Those that have a slot are at work. */
       const aQueue = async (ahead: readonly string[], slots: number) => {
         const run = await aRunAtWork(stage);
@@ -31,17 +32,17 @@ describeSomePostgres(
         for (const path of ahead.slice(0, slots)) await run.claimBranch(stage.onlooker, path, { token: path });
         return run;
       };
-      const ways: Readonly<Record<string, () => Promise<readonly [run: Run, answers: readonly object[]]>>> = {
-        "with the one ahead": async () => {
+      const ways: Readonly<Record<string, () => Promise<readonly [run: Run, answers: readonly FinishAnswer[]]>>> = {
+        "by the finish of the one ahead": async () => {
           const run = await aQueue(["all/x"], 1);
           return [run, [await run.finishBranch(stage.onlooker, "all/x", { token: "all/x" })]];
         },
-        "with one of two that are finished in one call": async () => {
+        "by two finishes in one call": async () => {
           const run = await aQueue(["all/x", "all/z"], 2);
           const turns = ["all/x", "all/z"].map((path) => run.toFinishBranch(path, { token: path }));
           return [run, (await stage.onlooker.call("finish_turns", { turns })).turns];
         },
-        "with the loser of a race": async () => {
+        "by the decision of a race": async () => {
           const run = await aQueue(["all/race[0]", "all/race[1]", "all/x"], 2);
           await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });
           await goOn(run, 3);
@@ -52,7 +53,7 @@ describeSomePostgres(
 
       test.each(Object.entries(ways))("%s", async (_, free) => {
         const [run, answers] = await free();
-        const told = answers.flatMap((answer) => Reflect.get(answer, "branches") ?? []);
+        const told = answers.flatMap((answer) => ("branches" in answer ? (answer.branches ?? []) : []));
         expect(told).toMatchObject([{ path: "all/y" }]);
         const claim = await run.claimBranch(stage.onlooker, "all/y", { token: "all/y" });
         expect(claim).toMatchObject({ outcome: "claimed", attempts: 1 });
