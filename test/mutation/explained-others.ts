@@ -179,8 +179,6 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "Locks more of its own run, or more runs, than it needs, in the one order all the same.",
     mutants: [
-      "release_losers: exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix)) → true",
-      "release_losers: starts_with(b.path, x.prefix) → true",
       "move_due: b.path || '#' || b.occurrence = any (v_item.branches) → true",
       "void_leases: (t.leased_until > v_now or (t.has_pending and exists ( select from layover.pending b where b.run_... → true",
       "void_leases: t.leased_until > v_now or ( → t.leased_until >= v_now or (",
