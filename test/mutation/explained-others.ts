@@ -39,12 +39,11 @@ export const ofOthers: readonly Explanation[] = [
     mutants: ["claim_or_finish: is_finish → true", "claim_or_finish: is_finish → true (2)"],
   },
   {
-    why: "Costs time only: runs are locked sooner than need be, in the one order.",
+    why: "Costs time only: beside an end, runs without a family are locked sooner than need be, in the one order.",
     mutants: [
-      "claim_or_finish: exists ( select from layover.run_state t where t.run_id = any (v_runs) and (t.has_parent or t.chi... → true",
-      "claim_or_finish: t.run_id = any (v_runs) → true",
-      "claim_or_finish: (t.has_parent or t.children > 0) → true",
-      "claim_or_finish: t.children > 0)) → t.children >= 0))",
+      "claim_or_finish: t.has_parent → true",
+      "claim_or_finish: t.children > 0 → true",
+      "claim_or_finish: t.children > 0 and ( → t.children >= 0 and (",
     ],
   },
   {

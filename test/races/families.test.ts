@@ -113,6 +113,17 @@ describeSomePostgres(
       expect(answers).toMatchObject([{ outcome: "finished" }, { outcome: "finished" }]);
     });
 
+    test("steps of two runs in one call do not wait for the runs that these have started, even if another run is about to ask some to end", async () => {
+      const families = await Promise.all([aParentOfTwo(), aParentOfTwo()]);
+      const { parent: third } = await aParentOfTwo();
+      await stage.onlooker.query("update layover.pending set is_released = true where run_id = $1", [third.id]);
+      for (const { it, other } of families) for (const run of [it, other]) await hold(run);
+      const records = [aRecord("step", "a")];
+      const turns = families.map(({ parent }) => parent.toFinish({ token: "turn 2", next: "ready", records }));
+      const answers = (await stage.onlooker.call("finish_turns", { ...terms, turns })).turns;
+      expect(answers).toMatchObject([{ outcome: "finished" }, { outcome: "finished" }]);
+    });
+
     test("the termination of a run locks its branches by their paths", async () => {
       expect(await locksByPath(stage, (run, session) => run.operate(session, "terminate"))).toBe(true);
     });
