@@ -127,7 +127,6 @@ export const ofRuns: readonly Explanation[] = [
       "in_stretches: i.turn ? 'record' → true",
       "in_stretches: t.lost < 2 → true",
       "in_stretches: t.lost < 2 and not → t.lost <= 2 and not",
-      "in_stretches: t.run_id = (i.turn->>'runId')::uuid → true",
     ],
   },
   {
