@@ -25,6 +25,15 @@ export const ofRuns: readonly Explanation[] = [
     ],
   },
   {
+    why: "Costs time only: a family that cannot grow is looked at once more.",
+    mutants: [
+      "lock_families: not exists (select from layover.run_state t where t.run_id = any (runs) and t.children > 0) → false",
+      "lock_families: t.run_id = any (runs) → true",
+      "lock_families: t.children > 0 → true",
+      "lock_families: t.children > 0) or → t.children >= 0) or",
+    ],
+  },
+  {
     why: "Costs time only: what the claim answers of the run drops these rows, too (refresh_pending).",
     mutants: ["reclaim_run: perform layover.drop_rows(v_run); → null;"],
   },

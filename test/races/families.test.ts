@@ -75,19 +75,6 @@ describeSomePostgres(
       expect(told).toMatchObject({ outcome: "finished", turn: 4 });
     });
 
-    test("a finish waits for no other run where the one that its run waits for no more has ended already", async () => {
-      const { parent, it, other } = await aParentOfTwo();
-      await it.operate(stage.onlooker, "terminate");
-      await parent.finishBranch(stage.onlooker, "beside", { token: "beside" });
-      const released = [{ prefix: "race/", position: 0 }];
-      expect(await parent.finish(stage.onlooker, { token: "turn 2", released })).toMatchObject({ outcome: "deferred" });
-      expect(await parent.pending()).toMatchObject({ "race/it": { isReleased: true }, other: { isReleased: false } });
-      await goOn(parent, 3);
-      await hold(other);
-      const told = await parent.finish(stage.onlooker, { token: "turn 3", position: 1 });
-      expect(told).toMatchObject({ outcome: "finished", turn: 4 });
-    });
-
     test("the end of a run waits for no branch of the one that waits for it", async () => {
       const parent = await aRunAtWork(stage);
       const start = aChild("it", { isBound: true });

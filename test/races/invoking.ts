@@ -89,3 +89,13 @@ export function failedParentsOn(stage: Stage) {
     return { parent, child };
   };
 }
+
+/** A parent that has not taken the end of the run which it waits for. Ids: of the parent, and of that run. */
+export async function anUntakenEnd(stage: Stage, [parentId, childId]: readonly [string, string], more: object = {}) {
+  const parent = await aRunAtWork(stage, { runId: parentId });
+  await parent.finish(stage.onlooker, { token: "first", children: [childOf(childId, "it", { isBound: true })] });
+  const child = new Run(stage, childId);
+  await child.claim(stage.onlooker, { token: "child" });
+  await child.finish(stage.onlooker, { token: "child", next: "failed", value: '0"why"', ...more });
+  return { parent, child };
+}

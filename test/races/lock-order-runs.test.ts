@@ -60,6 +60,14 @@ describeSomePostgres(
         await parent.claim(stage.onlooker, { turn: 2, token: "second" });
         return parent;
       };
+      /** A run that has failed. An earlier one waits for it, and has not taken that. */
+      const aFailedChild = async (childId: string) => {
+        await aParent({ runId: ids[0], childId });
+        const child = new Run(stage, childId);
+        await child.claim(stage.onlooker, { token: "child" });
+        await child.finish(stage.onlooker, { token: "child", next: "failed", value: "0null" });
+        return child;
+      };
       const families: Calls = {
         "the end of a run and of the one that it waits for": async () => {
           const parent = await aParent();
@@ -138,6 +146,17 @@ describeSomePostgres(
           await parent.finish(stage.onlooker, { token: "second" });
           await stage.onlooker.call("pause_run", { runId: parent.id });
           return (session: Session) => session.call("restart_run", { runId: parent.id, armed: [soon] });
+        },
+        "the retry of a run for which an earlier one waits": async () => {
+          const child = await aFailedChild(ids[1]);
+          return (session: Session) => session.call("retry_run", { runId: child.id, armed: [soon] });
+        },
+        "a retry of many, with an earlier one that waits for the last of them": async () => {
+          const between = await aRunAtWork(stage, { runId: ids[1] });
+          await between.finish(stage.onlooker, { token: "first", next: "failed", value: "0null" });
+          await aFailedChild("00000000-0000-7000-8000-00000000000c");
+          const filter = { workflow: "flow", createdBefore: soon + minute };
+          return (session: Session) => session.call("operate_runs", { verb: "retry", filter, armed: [soon] });
         },
         "a terminate of many, with the runs that they wait for": async () => {
           await aParent();

@@ -1,5 +1,6 @@
 -- over, parked or running -> parked and ready, at the beginning of the run's next epoch: its history is what is kept of the one before, and
--- nothing of what it waited for stands. Its caller has locked the run, and no lease stands that may still record.
+-- nothing of what it waited for stands. Its caller has locked the run, and, unless it continues, its parent (lock_families). No lease stands
+-- that may still record.
 --
 -- `kept`: the positions that are kept, in order. `next`: {"why", "input", "isInputParsed", "results", "by"}. Without `input` the run keeps
 -- its input. A retry keeps the seeds, too: its steps may have had their effect.
@@ -32,6 +33,7 @@ begin
     v_ready := greatest(v_now, case when v_laps > 0 then layover.from_ms((v_segments->0->>'at')::bigint)
       + least(60, 2 ^ (v_laps - 1)) * interval '1 second' end);
   else
+    perform layover.untell_parent(run);
     perform layover.keep_timeout(run);
     perform layover.note_scheduled_run(run);
   end if;

@@ -18,7 +18,7 @@ begin
     select from layover.run_state t where t.run_id = any (v_runs)
        and (v_leaves and t.has_parent or t.children > 0 and (v_leaves or layover.has_left_child(t.run_id)))))
   then -- a finish may lock runs, and ids, that come after those of the finishes that follow it
-    perform layover.lock_families(v_runs, true);
+    perform layover.lock_steady_families(v_runs);
     perform layover.lock_ids(p->>'namespace', jsonb_path_query_array(p->'turns', '$[*].children[*]'));
   end if;
   for v_try in 1 .. 2 loop

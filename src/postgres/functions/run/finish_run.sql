@@ -66,8 +66,8 @@ begin
         where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
           and t.last_position = (f->>'position')::integer and (t.has_parent and (v_is_over or v_next = 'blocked')
             or t.children > 0 and (layover.leaves_others(f) or layover.has_left_child(t.run_id))))
-      and layover.lock_families(array[(f->>'runId')::uuid], true)
     then
+      perform layover.lock_steady_families(array[(f->>'runId')::uuid]);
       return layover.finish_run(p, f || '{"hasLockedFamily": true}');
     elsif (v_is_over or f ?| '{ending,closing}') and exists (select from layover.run_state t
       where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid

@@ -23,8 +23,9 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
+  perform layover.lock_families(array[v_run], with_children => false);
   select t.epoch, t.status, t.failure, t.ending_position, t.failed_undos, t.last_position into s
-    from layover.run_state t where t.run_id = v_run for update;
+    from layover.run_state t where t.run_id = v_run;
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
