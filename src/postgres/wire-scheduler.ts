@@ -1,7 +1,7 @@
 /** What the SQL functions of the scheduler take and answer, as in wire.ts. */
 import type { KeepMs } from "../core/contract/contract.ts";
 import type { ScheduleDefinition } from "../core/contract/schedule.ts";
-import type { BranchRef, ClaimCall, Place } from "./wire.ts";
+import type { BranchRef, ClaimCall } from "./wire.ts";
 
 export interface DueBranch extends BranchRef {
   readonly dispatches: number;
@@ -233,8 +233,8 @@ export interface Move {
   readonly isDispatched: boolean;
   /** The turn that is about to be dispatched. If the run has another one by now, it does not count as dispatched. */
   readonly turn?: number;
-  /** The branches that are about to be dispatched. */
-  readonly branches: readonly Place[];
+  /** The branches that are about to be dispatched, each with its turn, which means the same. */
+  readonly branches: readonly BranchRef[];
 }
 export interface MoveCall {
   readonly moves: readonly Move[];

@@ -139,7 +139,7 @@ export function movesFor({ runs, now }: Listing): Move[] {
       dueAt: next === undefined ? null : Math.max(next, motionMinute(now)),
       isDispatched: isReady,
       turn,
-      branches: branches.map(({ path, occurrence }) => ({ path, occurrence })),
+      branches: branches.map(({ path, occurrence, turn }) => ({ path, occurrence, turn })),
     };
   });
 }
@@ -177,7 +177,7 @@ export function move(
     run.dispatches += Number(isTurnSent(run, one) && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {
       const row = findRow(run, place);
-      if (row !== undefined && isNow(row, world.now)) row.dispatches += 1;
+      if (row?.turn === place.turn && isNow(row, world.now)) row.dispatches += 1;
     }
   }
   return { moved, left };
@@ -200,7 +200,7 @@ function isNeededBefore(run: Run, one: Move, now: number): boolean {
   const needs = rows.map((row) =>
     need(
       row,
-      branches.some((sent) => isSamePlace(sent, row)),
+      branches.some((sent) => isSamePlace(sent, row) && sent.turn === row.turn),
     ),
   );
   const first = earliest(need(run, isTurnSent(run, one)), ...needs);

@@ -178,7 +178,6 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "Locks more of its own run, or more runs, than it needs, in the one order all the same.",
     mutants: [
-      "move_due: b.path || '#' || b.occurrence = any (v_item.branches) → true",
       "void_leases: (t.leased_until > v_now or (t.has_pending and exists ( select from layover.pending b where b.run_... → true",
       "void_leases: t.leased_until > v_now or ( → t.leased_until >= v_now or (",
       "void_leases: t.has_pending → true",

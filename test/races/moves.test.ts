@@ -2,7 +2,21 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aParkedRun, aRun, aRunAtWork, at, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
+import { retry } from "./branching.ts";
+import {
+  aDemand,
+  aFanOut,
+  aParkedRun,
+  aRun,
+  aRunAtWork,
+  at,
+  aWaitFor,
+  branches,
+  minute,
+  noon,
+  type Run,
+  soon,
+} from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const hour = 60 * minute;
@@ -77,6 +91,25 @@ describeSomePostgres(
       expect(await run.state()).toMatchObject({ dueAt: noon + hour, dispatches: 1 });
     });
 
+    test("whose branch waits for its next attempt since, as if the branch were not dispatched: what the scheduler dispatches is of the turn before", async () => {
+      const run = await aFanOut(stage, ["a"]);
+      await aFanOut(stage, ["a"]); // another run, whose branch is in its turn 1
+      await retry(run, "a", 300)(stage.onlooker);
+      await stage.clock.set(noon + 300);
+      const dispatch = (turn: number) => ({ isDispatched: false, branches: [{ ...at("a"), turn }] });
+      expect(await move(run, dispatch(1))).toMatchObject(left);
+      expect(await move(run, dispatch(1), { soonAt: soon + minute })).toMatchObject(moved);
+      expect([await run.state(), await run.pending()]).toMatchObject([
+        { dueAt: soon + minute },
+        { a: { dispatches: 0 } },
+      ]);
+      expect(await move(run, { ...dispatch(2), seenDueAt: soon + minute })).toMatchObject(moved);
+      expect([await run.state(), await run.pending()]).toMatchObject([
+        { dueAt: noon + hour },
+        { a: { dispatches: 1 } },
+      ]);
+    });
+
     test("and counts no dispatch of another run's branch at the same place", async () => {
       const [run, other] = [await aParkedRun(stage, branches(["a"])), await aParkedRun(stage, branches(["a"]))];
       expect(await move(run, { isDispatched: false, branches: [at("a")] })).toMatchObject(moved);
@@ -122,10 +155,15 @@ describeSomePostgres(
       });
 
       test("a branch is ready that is not dispatched", async () => {
-        const run = await aParkedRun(stage, branches(["a", "b"]));
-        const dispatched = { isDispatched: false, branches: [at("b")] };
-        expect(await move(run, dispatched)).toMatchObject(left);
-        expect(await move(run, { ...dispatched, branches: ["a", "b"].map(at) })).toMatchObject(moved);
+        const again = { ...at("b"), occurrence: 2 };
+        const run = await aParkedRun(stage, [
+          ...branches(["a", "b"]),
+          aDemand("branch", "b", { ...again, ordinal: 3 }),
+        ]);
+        const dispatch = (...places: object[]) => move(run, { isDispatched: false, branches: places });
+        expect(await dispatch(at("b"), again)).toMatchObject(left);
+        expect(await dispatch(at("a"), at("b"))).toMatchObject(left);
+        expect(await dispatch(at("a"), at("b"), again)).toMatchObject(moved);
         expect(await run.pending()).toMatchObject({ a: { dispatches: 1 }, b: { dispatches: 1 } });
       });
     });

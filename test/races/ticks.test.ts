@@ -21,6 +21,7 @@ import { type Session, stageOn } from "./stage.ts";
 const hour = 60 * minute;
 /** The motion minute of a tick at the minute `soon`, and of whatever moves a run then. */
 const next = soon + minute;
+const inTurn1 = (path: string) => ({ ...at(path), turn: 1 });
 
 describeSomePostgres(
   "the tick",
@@ -34,7 +35,7 @@ describeSomePostgres(
     };
 
     describe("against another tick", () => {
-      const dispatch = (run: Run, dueAt: number) => move(run, { isDispatched: true, dueAt, branches: [at("a")] });
+      const dispatch = (run: Run, dueAt: number) => move(run, { isDispatched: true, dueAt, branches: [inTurn1("a")] });
       const aDueRun = async () => {
         const run = await aParkedRun(stage, branches(["a"]));
         await stage.onlooker.query("update layover.run_state set ready_at = layover.now()");
@@ -148,7 +149,7 @@ describeSomePostgres(
     /** What nobody carries out is looked at less and less often; but it was claimed after the tick's look. */
     describe("against the claim of what it has dispatched in vain for long", () => {
       const dispatchLong = (run: Run, paths: readonly string[]) =>
-        move(run, { isDispatched: paths.length === 0, dueAt: soon + 6 * hour, branches: paths.map(at) });
+        move(run, { isDispatched: paths.length === 0, dueAt: soon + 6 * hour, branches: paths.map(inTurn1) });
       const aNeglectedRun = async () => {
         const run = await aRun(stage);
         await stage.onlooker.query("update layover.run_state set dispatches = 9");

@@ -8,8 +8,8 @@
 -- `skipsLocked`: it does not wait for a run that somebody has locked, and names that run in `locked`. Otherwise a user's open transaction
 -- that has signalled one run would hold up all others of the tick.
 --
--- A move names the turn of the run that is about to be dispatched. If the run has another turn by now, its claim refuses that dispatch. So
--- the run counts as not dispatched. (Code of an earlier release does not name the turn.)
+-- A move names the turn of the run that is about to be dispatched, and that of each branch. If the run or the branch has another turn by
+-- now, its claim refuses that dispatch. So it counts as not dispatched. (Code of an earlier release does not name the turn of the run.)
 --
 -- `isNew`: the dispatches of a new deployment are counted from 0. A dispatch of a run that `deployment` has refused is not counted, since
 -- another deployment claims it. If no other deployment may, the run is blocked.
@@ -27,6 +27,7 @@ declare
   v_left  integer := 0;
   v_is_refused boolean;
   v_locked uuid[] := '{}';
+  v_sent  text[];
   v_item  record;
   s       record;
 begin
@@ -35,7 +36,7 @@ begin
     select (m->>'runId')::uuid as run_id, layover.from_ms((m->>'seenDueAt')::bigint) as seen_due_at,
         layover.from_ms((m->>'dueAt')::bigint) as due_at, coalesce((m->>'isDispatched')::boolean, false) as is_dispatched,
         (m->>'turn')::integer as turn,
-        array(select b->>'path' || '#' || (b->>'occurrence') from jsonb_array_elements(m->'branches') as b) as branches
+        m->'branches' as branches
       from jsonb_array_elements(p->'moves') as m order by (m->>'runId')::uuid
   loop
     if p ? 'skipsLocked' then
@@ -54,9 +55,13 @@ begin
        for update;
     continue when not found;
     if s.has_pending then
-      perform from layover.pending b
-        where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
-        order by b.path, b.occurrence for update;
+      v_sent := array(
+        select b.path || '#' || b.occurrence
+          from jsonb_array_elements(v_item.branches) as i
+          join layover.pending b on b.run_id = v_item.run_id
+           and b.path = i->>'path' and b.occurrence = (i->>'occurrence')::integer
+           and b.turn = coalesce((i->>'turn')::integer, b.turn)
+         order by b.path, b.occurrence for update of b);
     end if;
     v_now := layover.now();
     v_is_refused := s.refused_by is not null
@@ -73,7 +78,7 @@ begin
       select least(v_need, min(coalesce(b.leased_until, b.ready_at))) into v_need
         from layover.pending b
        where b.run_id = v_item.run_id and layover.is_open_branch(b) and (coalesce(b.leased_until, b.ready_at) > v_now
-           or b.path || '#' || b.occurrence <> all (v_item.branches));
+           or b.path || '#' || b.occurrence <> all (v_sent));
     end if;
     if s.blocked is null and (v_need < v_item.due_at or v_item.due_at is null and v_need is not null) then
       if v_soon is null then
@@ -86,7 +91,7 @@ begin
     if s.has_pending then
       update layover.pending b set dispatches = case when v_is_refused then b.dispatches
            else least(case when v_is_new then 0 else b.dispatches end + 1, 100) end
-       where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
+       where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_sent)
          and coalesce(b.leased_until, b.ready_at) <= v_now;
     end if;
     update layover.run_state t
