@@ -109,6 +109,22 @@ describe("a process that closes", () => {
     end();
   });
 
+  test("gives back a step that takes longer, so that a process that is there already begins it with its next tick", async () => {
+    const { workflow, hasBegun, end } = heldWorkflow();
+    const namespace = aNamespace();
+    const { engine, client } = await aProcess({ namespace, workflows: [workflow], leaseMs: 3_600_000 });
+    const other = await aProcess({ namespace, workflows: [workflow] });
+    await other.client.wake(); // its first tick, which looks at everything, was ahead of this one
+    const run = await client.start(held);
+    await hasBegun;
+    engine.close();
+    engine.abandon();
+    await engine.giveBack();
+    await other.client.wake(); // as the process asks for it that ends
+    expect(await other.client.run(held, run.runId).result({ wait: "20s" })).toBe("body 2");
+    end();
+  });
+
   test.each([
     ["claim_turns", ["one in the next", "two in the next"]],
     ["finish_turns", ["one in the first", "two in the next"]],

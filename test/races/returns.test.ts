@@ -1,7 +1,7 @@
 /** Leases that are given back unfinished: by their holder alone, counted as before, and claimed by anybody at once. */
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRun, aRunAtWork, at, minute, type Run, terms, tokenOf } from "./runs.ts";
+import { aFanOut, aRun, aRunAtWork, at, minute, noon, type Run, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -15,27 +15,68 @@ describeSomePostgres(
     const returned = { outcome: "returned" };
     const superseded = { outcome: "superseded" };
 
-    test("of a run has its turn claimed at once by another one, and its due instant stays", async () => {
-      const run = await aRunAtWork(stage);
+    /** A run, or its branches, whose leases end in an hour, and which is due then. */
+    const withLongLeases = async (run: Run) => {
+      const inAnHour = [run.id, new Date(noon + 60 * minute)];
+      await stage.onlooker.query("update layover.run_state set due_at = $2 where run_id = $1", inAnHour);
+      for (const table of ["run_state", "pending"]) {
+        const longer = `update layover.${table} set leased_until = $2 where run_id = $1 and token is not null`;
+        await stage.onlooker.query(longer, inAnHour);
+      }
+      return run;
+    };
+    const listed = async () => (await stage.onlooker.call("list_due", { versions: terms.versions, limit: 10 })).runs;
+
+    test("of a run has its turn claimed at once by another one: it is due at once, however long the lease was", async () => {
+      const run = await withLongLeases(await aRunAtWork(stage));
       const before = await run.state();
+      await stage.clock.advance(minute);
+      expect(await listed()).toEqual([]);
       expect(await giveBack(stage.onlooker, run, "first")).toEqual(returned);
       expect(await run.state()).toMatchObject({
         status: "parked",
         turn: before?.["turn"],
-        dueAt: before?.["dueAt"],
+        dueAt: noon + minute,
         leasedUntil: null,
       });
+      expect(await listed()).toMatchObject([{ runId: run.id, turn: before?.["turn"], isReady: true }]);
       expect(await run.claim(stage.onlooker, { token: "second" })).toMatchObject({ outcome: "claimed", claims: 0 });
     });
 
-    test("of a branch has it claimed at once by another one", async () => {
-      const run = await aFanOut(stage, ["a", "b"]);
+    test("of a branch has it claimed at once by another one: its run is due at once, however long the lease was", async () => {
+      const run = await withLongLeases(await aFanOut(stage, ["a", "b"]));
+      await stage.clock.advance(minute);
       expect(await giveBack(stage.onlooker, run, "a", "a")).toEqual(returned);
+      expect(await run.state()).toMatchObject({ dueAt: noon + minute });
+      expect(await listed()).toMatchObject([{ runId: run.id, branches: [{ path: "a", turn: 1 }] }]);
       expect(await run.claimBranch(stage.onlooker, "a", { token: "second" })).toMatchObject({
         outcome: "claimed",
         claims: 0,
       });
       expect(await giveBack(stage.onlooker, run, "second", "b")).toEqual(superseded);
+    });
+
+    test("makes nothing due that is due already, nor a run that is paused, nor another run", async () => {
+      const [due, paused, other] = [await aRunAtWork(stage), await aRunAtWork(stage), await aRunAtWork(stage)];
+      await paused.operate(stage.onlooker, "pause");
+      await withLongLeases(other);
+      await stage.clock.advance(2 * minute);
+      for (const run of [due, paused]) expect(await giveBack(stage.onlooker, run, "first")).toEqual(returned);
+      expect([await due.state(), await paused.state()]).toMatchObject([{ dueAt: soon }, { dueAt: null }]);
+      expect(await other.state()).toMatchObject({ dueAt: noon + 60 * minute });
+    });
+
+    test("of a branch locks the run first, so that it waits for whoever looks at the run", async () => {
+      const run = await aFanOut(stage, ["a"]);
+      const [, back] = await stage.collide({
+        first: (session) => run.signal(session, "address"),
+        second: (session) => giveBack(session, run, "a", "a"),
+        meanwhile: async () => {
+          const free = "select from layover.pending where run_id = $1 for update skip locked";
+          expect(await stage.onlooker.query(free, [run.id])).toHaveLength(1);
+        },
+      });
+      expect(back).toEqual(returned);
     });
 
     test("was counted before, and stays counted", async () => {
@@ -63,6 +104,9 @@ describeSomePostgres(
       await run.claim(stage.onlooker, { token: "second" });
       expect(await giveBack(stage.onlooker, run, "first")).toEqual(superseded);
       expect(await run.state()).toMatchObject({ status: "running" });
+      const other = await aRunAtWork(stage);
+      expect(await giveBack(stage.onlooker, other, "second")).toEqual(superseded);
+      expect(await other.state()).toMatchObject({ status: "running", dueAt: soon });
     });
 
     test("is no other namespace's, nor given back too late", async () => {

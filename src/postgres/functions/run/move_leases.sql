@@ -1,7 +1,8 @@
 -- running -> running until later, or -> parked when the holder gives its lease back (`gives_back`): what renew_leases and
--- return_leases share. Only the holder of a lease moves it. A renewal also tells that the run's cancel was asked for, or that the run closes
--- (`cancel`), unless the branch cleans up, or the handler knows of the cancel already. And it tells the run's timeout, which a pause puts
--- off: null while the run is paused.
+-- return_leases share. Only the holder of a lease moves it. What is given back is due now, for the next tick.
+--
+-- A renewal also tells that the run's cancel was asked for, or that the run closes (`cancel`), unless the branch cleans up, or the handler
+-- knows of the cancel already. And it tells the run's timeout, which a pause puts off: null while the run is paused.
 create or replace function layover.move_leases(p jsonb, gives_back boolean) returns json
 language plpgsql volatile as $$
 declare
@@ -20,7 +21,7 @@ begin
       from layover.in_lock_order(p->'turns') as o
   loop
     if i.path is not null then
-      if i.run_id::text = any (v_saying) then -- the run is locked before its branches
+      if gives_back or i.run_id::text = any (v_saying) then -- the run is locked before its branches
         perform from layover.run_state t where t.run_id = i.run_id for update;
       end if;
       update layover.pending b
@@ -51,7 +52,9 @@ begin
       when gives_back then json_build_object('outcome', 'returned')
       else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until), 'cancel', v_cancel,
         'timeoutAt', layover.to_ms(v_timeout)) end;
-    if found and i.path is not null and i.turn ? 'says' then
+    if found and gives_back then
+      update layover.run_state t set due_at = least(t.due_at, layover.now()) where t.run_id = i.run_id and layover.may_be_due(t);
+    elsif found and i.path is not null and i.turn ? 'says' then
       update layover.run_state t set custom_status = i.turn->>'says' where t.run_id = i.run_id;
     elsif not found and not gives_back
       and exists (select from layover.run_state t where t.run_id = i.run_id and t.namespace = p->>'namespace')

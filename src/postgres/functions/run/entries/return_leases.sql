@@ -1,8 +1,9 @@
 -- running -> parked, of the same turn, when the holder gives back its lease unfinished, since its process ends. The next claim need not
 -- wait for the end of the lease.
 --
--- This is no finish, so all counters stay: a turn that kills its processes must be found out through any number of deploys. due_at stays
--- too; the next process to begin looks at all that is ready.
+-- This is no finish, so all counters stay: a turn that kills its processes must be found out through any number of deploys. The run is due
+-- now, however long the lease was: for the process that is asked to look when this one ends (neighbours.ts), or for the next one to begin.
+-- Nothing is armed for that. If both fail, the alarm for the former due instant finds the run.
 create or replace function layover.return_leases(p jsonb) returns json
 language plpgsql volatile as $$
 begin
