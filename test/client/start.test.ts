@@ -1,10 +1,8 @@
-import { Client as Connection } from "pg";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { type Contract, workflow } from "../../src/core/contract/contract.ts";
 import { QueryError } from "../../src/core/ports.ts";
-import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aClient, aHastyHost } from "./a-client.ts";
 import { faces } from "./faces.ts";
@@ -248,45 +246,5 @@ describe("start", () => {
       { endpoint: "nowhere" },
     );
     await expect(aClient(query).client.start(plain)).rejects.toMatchObject({ hint: "Run `npx layover migrate`." });
-  });
-});
-
-describe("startIn", () => {
-  const database = testDatabase();
-
-  it("starts the run if the caller's transaction commits, and dispatches nothing before", async () => {
-    const { client, dispatches, armed } = aClient(database.query);
-    const connection = new Connection(database.url);
-    await connection.connect();
-    try {
-      await connection.query("begin");
-      const committed = await client.startIn(pg(connection), order, { id: "in" }, { id: "in", commitWithin: "10s" });
-      await expect(client.get(committed.runId)).rejects.toMatchObject({ code: "unknown_run" });
-      await connection.query("commit");
-      const { dueAt } = await client.get(committed.runId);
-      expect(armed).toContain(Number(dueAt));
-      expect(Number(dueAt) - Date.now()).toBeGreaterThan(35_000);
-
-      await connection.query("begin");
-      const rolledBack = await client.startIn(pg(connection), order, { id: "in" }, { id: "out" });
-      await connection.query("rollback");
-      await expect(client.get(rolledBack.runId)).rejects.toMatchObject({ code: "unknown_run" });
-      expect(dispatches).toEqual([]);
-    } finally {
-      await connection.end();
-    }
-  });
-
-  it("has a COMMIT refused that comes later than it promised", async () => {
-    const { client } = aClient(database.query);
-    const connection = new Connection(database.url);
-    await connection.connect();
-    try {
-      await connection.query("begin");
-      await client.startIn(pg(connection), order, { id: "late" }, { commitWithin: 0 });
-      await expect(connection.query("commit")).rejects.toMatchObject({ code: "LO004" });
-    } finally {
-      await connection.end();
-    }
   });
 });

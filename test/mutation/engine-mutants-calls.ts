@@ -64,8 +64,15 @@ export const ofCalls: readonly Ordering[] = [
     name: "a start inside a transaction is armed for an instant before its commit",
     file: clientCalls,
     why: "The alarm rings while nobody can see the run yet, and then never again.",
-    find: "latestCommit(now + call.commitWithinMs));",
+    find: "latestCommit(commitBy));",
     replace: "now);",
+  },
+  {
+    name: "a start inside a transaction counts its time from when its statement gets its turn",
+    file: clientCalls,
+    why: "Its alarm may have rung by then, and the commit is allowed all the same.",
+    find: "...call, commitBy, endpoint",
+    replace: "...call, endpoint",
   },
   {
     name: "an alarm may ring before the commit that it serves",

@@ -124,10 +124,10 @@ describeSomePostgres(
     });
 
     describe("in a transaction that is to be committed within a second", () => {
-      const startIn = async () => {
+      const startIn = async (more: object = {}) => {
         const session = await stage.session("starter");
         await session.begin();
-        await start({ commitWithinMs: second, armed: [soon] })(session);
+        await start({ commitWithinMs: second, armed: [soon], ...more })(session);
         return session;
       };
 
@@ -135,6 +135,18 @@ describeSomePostgres(
         const session = await startIn();
         await stage.clock.advance(second);
         await session.commit();
+        expect(await runs()).toHaveLength(1);
+      });
+
+      test.each([
+        ["or by an instant, which is earlier", noon + 500, noon + 500],
+        ["or by an instant, which is later", noon + 2 * second, noon + second],
+      ])("%s, is refused by the COMMIT after the first of both", async (_, commitBy, last) => {
+        const [inTime, late] = [await startIn({ commitBy }), await startIn({ runId: randomUUID(), commitBy })];
+        await stage.clock.set(last);
+        await inTime.commit();
+        await stage.clock.set(last + 1);
+        await expect(late.commit()).rejects.toMatchObject({ code: "LO004" });
         expect(await runs()).toHaveLength(1);
       });
 

@@ -42,9 +42,10 @@ const startCalls = (sender: CallSender) => ({
     call: verbs.StartCall & { readonly commitWithinMs: number },
   ): Promise<verbs.StartAnswer> {
     const now = await sender.now();
-    const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), latestCommit(now + call.commitWithinMs));
+    const commitBy = now + call.commitWithinMs; // not from when the statement gets its turn: the alarm does not wait for that
+    const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), latestCommit(commitBy));
     const armed = await sender.alarms.arm([readyAt]);
-    const sent = { ...sender.common, ...call, endpoint: sender.endpoint, armed };
+    const sent = { ...sender.common, ...call, commitBy, endpoint: sender.endpoint, armed };
     return await sender.sealed("start_run", sent, (sealed) =>
       transaction("select layover.start_run($1) as answer", [JSON.stringify(sealed)]),
     );

@@ -3,6 +3,9 @@
 -- a start may be repeated after a deploy. If somebody has deleted the run of this call since, nothing is made anew. If its workflow is
 -- paused, the run is paused, too.
 --
+-- `commitWithinMs`, `commitBy`: how long the transaction may last from now on, and until when, since its alarm was armed before this call
+-- (refuse_late_commit). The earlier one counts. Code of an earlier release does not say `commitBy`.
+--
 -- From psql: select layover.start_run('{"workflow": "order", "version": 1, "input": {"id": "o1"}}').
 create or replace function layover.start_run(p jsonb) returns json
 language plpgsql volatile as $$
@@ -41,7 +44,8 @@ begin
       values (v_run, v_namespace, p->>'workflow', (p->>'version')::integer, p->>'id',
         v_input, p->>'sent', p ? 'encodedInput', p->>'traceparent',
         p->>'signature', v_now, nullif(v_ready, v_now),
-        v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond', (p->>'timeoutMs')::bigint)
+        least(v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond', layover.from_ms((p->>'commitBy')::bigint)),
+        (p->>'timeoutMs')::bigint)
       on conflict do nothing;
     exit when found;
     select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow'
