@@ -50,6 +50,7 @@ export async function openCleanups(pool: Pool, { runId, contract, program, textO
     execution,
     seed: (text) => loaded.seed(text),
     keySeed: (text, recordedAt) => loaded.keySeed(text, recordedAt),
+    knownRun: (made) => segments.knownRun(made),
     callbackEpoch: () => undefined,
     encodeInput: async () => "0null",
     sealCallback: () => ({ url: "https://example.com/", token: "token" }),

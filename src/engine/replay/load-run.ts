@@ -100,6 +100,7 @@ function stepOf(options: LoadOptions, loaded: LoadedRun): Step {
     execution,
     seed: (text) => loaded.seed(text),
     keySeed: (text, recordedAt) => loaded.keySeed(text, recordedAt),
+    knownRun: (made) => segments.knownRun(made),
     callbackEpoch: () => (epoch === 0 ? undefined : segments.callbackEpochAt(execution.position, runId)),
     encodeInput: (next) => storedInput(contract, next, { maxBytes: loaded.room.valueBytes }),
     sealCallback: (callback) =>

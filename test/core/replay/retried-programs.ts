@@ -196,6 +196,7 @@ async function playOnce(
     execution,
     seed: () => new Uint8Array(32),
     keySeed: () => new Uint8Array(32),
+    knownRun: (made) => made,
     callbackEpoch: () => undefined,
     encodeInput: async () => "",
     sealCallback: () => ({ url: "", token: "" }),

@@ -73,8 +73,11 @@ function demandRun(
   if (tags !== undefined) checkTags(tags);
   const at = scope.place(asked.name);
   const { now } = execution;
-  const runId = (recordedAt: number | undefined) =>
-    toRunId(scope.options.keySeed(`run/${at.path}#${at.occurrence}`, recordedAt), now);
+  const { keySeed, knownRun } = scope.options;
+  const runId = (recordedAt: number | undefined) => {
+    const made = toRunId(keySeed(`run/${at.path}#${at.occurrence}`, recordedAt), now);
+    return asked.kind === "child" ? knownRun(made) : made;
+  };
   const until = timeoutMs === undefined ? undefined : now + timeoutMs;
   return execution.demand(at, { ...asked, runId, id, tags, until, timeoutMs, isBound, undo: undoFor?.(runId) });
 }

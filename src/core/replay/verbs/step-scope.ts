@@ -12,6 +12,8 @@ export interface StepsOptions {
   readonly seed: (text: string) => Uint8Array;
   /** The seed of a step's keys, or of the id of a run. `recordedAt`: the position of its record. Undefined: it has none. */
   readonly keySeed: (text: string, recordedAt: number | undefined) => Uint8Array;
+  /** Answers the id of a run that is invoked, which may have been there before a retry asks for it under this id. */
+  readonly knownRun: (runId: string) => string;
   /** The epoch of the URL of a callback that is made now. Undefined: that of the run. */
   readonly callbackEpoch: () => number | undefined;
   /** Parses and encodes the input of the history that follows this one. */

@@ -3,7 +3,8 @@
 -- that may still record.
 --
 -- `kept`: the positions that are kept, in order. `next`: {"why", "input", "isInputParsed", "results", "by"}. Without `input` the run keeps
--- its input. A retry keeps the seeds, too: its steps may have had their effect.
+-- its input. A retry keeps the seeds, too: its steps may have had their effect. It also notes the ids of the runs that it may wait for again
+-- (`runs`), since it asks for them at another time, and the time is a part of an id.
 create or replace function layover.begin_epoch(run uuid, kept integer[], next jsonb, armed jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -37,7 +38,9 @@ begin
     perform layover.keep_timeout(run);
     perform layover.note_scheduled_run(run);
   end if;
-  v_last := case when v_why = 'retried' then v_segments->-1 else jsonb_build_object('run', run, 'epoch', s.epoch + 1) end
+  v_last := case when v_why = 'retried' then v_segments->-1 || jsonb_build_object('runs', array(
+        select r.id from layover.children_of_retry(run, s.epoch, kept) r))
+      else jsonb_build_object('run', run, 'epoch', s.epoch + 1) end
     || jsonb_build_object('at', layover.to_ms(v_ready), 'shift', layover.to_ms(v_now) - layover.to_ms(coalesce(s.ended_at, v_now)));
   v_given := layover.given_of(run, s.epoch, kept, next->'results', next->>'by');
   insert into layover.epoch (run_id, epoch, why, input, is_input_parsed, began_at, kept, segments, laps, before)
