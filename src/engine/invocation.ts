@@ -19,7 +19,7 @@ import type { TraceRef } from "./events.ts";
 import { finishEvents, lossEvent } from "./finish/finish-events.ts";
 import { Finishes } from "./finish/finishes.ts";
 import { FollowUps } from "./finish/follow-ups.ts";
-import type { Finish } from "./finish/lesser-finishes.ts";
+import type { Finish, RunFinish } from "./finish/lesser-finishes.ts";
 import { defaults } from "./options.ts";
 import { loadRun } from "./replay/load-run.ts";
 import type { LoadedRun } from "./replay/loaded-run.ts";
@@ -116,9 +116,21 @@ export class Invocation {
         error.code === "invalid_input"
           ? failed(error)
           : { next: "blocked" as const, value: error.message, ...this.refuser };
-      await this.finish(lease, { runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
+      await this.#finishUnread(lease, turn, { position: claimed.position, ...ending });
       return undefined;
     }
+  }
+
+  /** Ends or blocks a run that cannot be carried out here, and dispatches whom that has made ready. */
+  async #finishUnread(
+    lease: Lease,
+    { runId, token }: ClaimTurn,
+    end: Omit<RunFinish, "runId" | "token">,
+  ): Promise<void> {
+    const answer = await this.finish(lease, { runId, token, ...end }, []);
+    if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
+    await this.followUps.others(answer);
+    if (answer.isReady === true) await this.followUps.next(runId, answer);
   }
 
   /** Begins to watch a turn, unless it is watched already. */
@@ -133,9 +145,9 @@ export class Invocation {
   }
 
   /** Blocks a run that has mail which cannot be decrypted here. */
-  async refuseMail(lease: Lease, { runId, token }: ClaimTurn, position: number, why: string): Promise<void> {
+  async refuseMail(lease: Lease, turn: ClaimTurn, position: number, why: string): Promise<void> {
     const value = `mail of the run cannot be read: ${why}`;
-    await this.finish(lease, { runId, token, position, next: "blocked", value, ...this.refuser }, []);
+    await this.#finishUnread(lease, turn, { position, next: "blocked", value, ...this.refuser });
   }
 
   /** Replays what was claimed. Answers false if the lease was lost meanwhile. */

@@ -1,9 +1,10 @@
 /** Runs that go on at another deployment: it has the code that fits or the new version, or the first host is gone. */
 import { expect, test } from "vitest";
+import * as z from "zod";
 import { upgradeRun } from "../../src/client/over-postgres/upgrades.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { nothing, settle, shared, TwoClouds } from "./two-clouds.ts";
+import { begin, nothing, settle, shared, TwoClouds } from "./two-clouds.ts";
 
 const database = testDatabase();
 const minute = 60_000;
@@ -30,6 +31,24 @@ test("a run that this deployment has refused goes on where the code fits", async
   await settle(there);
   expect(await there.client.get(runId)).toMatchObject({ status: "completed" });
 });
+
+test.each([
+  ["input", "update layover.run set input = '?' where id = $1"],
+  ["mail", "update layover.signal set payload = '2stored.?' where run_id = $1"],
+])(
+  "a run whose %s cannot be read here is handed at once to another deployment, which may have the key",
+  async (_, damage) => {
+    const { clock, here, there } = await begin(database);
+    const { runId } = await here.client.start(shared, undefined, { delay: "1 hour" });
+    const contract = workflow({ name: "shared", version: 1, signals: { go: z.null() } });
+    await here.client.signal(runId, "go", null, { contract });
+    await database.query(damage, [runId]);
+    await clock.advance(61 * minute);
+    await here.engine.tick();
+    await settle(here);
+    expect(there.turns).toMatchObject([{ runId }]);
+  },
+);
 
 test("a run that is moved to a version which only another deployment carries is due there at once", async () => {
   const clock = await database.turnClock();

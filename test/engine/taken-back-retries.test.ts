@@ -170,3 +170,30 @@ test("a retry of failed undos that is taken back can be asked for again", async 
   expect(await world.run(run)).toMatchObject({ status: "failed", undos: { owed: 2, done: 2, failed: 0 } });
   expect(undone).toEqual(["a", "b"]);
 });
+
+const parent = workflow({ name: "parent", version: 1 });
+
+test.each([
+  ["input", "update layover.run set input = '?' where id = $1"],
+  ["mail", "update layover.signal set payload = '2stored.?' where run_id = $1"],
+])(
+  "a parent that waits again goes on at once where the retry of its child is taken back, since its %s cannot be read",
+  async (_, damage) => {
+    const invoking = parent.handler(({ step }) => step.invoke("it", tried));
+    const world = await World.begin(database, { workflows: [tried.handler(waiting), invoking] });
+    const run = await world.start(parent);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    const { runs } = await world.ask((client) => client.list({ workflow: tried.name }));
+    const runId = runs[0]?.runId ?? "";
+    await world.ask((client) => client.retry(runId, { signal: { name: "go", payload: "on" }, contract: tried }));
+    await world.ask((client) => client.pause(runId));
+    await world.ask((client) => client.retry(run.runId));
+    await world.pass("1 minute");
+    expect(await world.get(run.runId)).toMatchObject({ status: "waiting", epoch: 1 });
+    await database.pool.query(damage, [runId]);
+    await world.ask((client) => client.resume(runId));
+    await world.settle();
+    expect(await world.get(runId)).toMatchObject({ status: "failed", epoch: 0 });
+    expect(await world.get(run.runId)).toMatchObject({ status: "failed", epoch: 1 });
+  },
+);

@@ -10,7 +10,7 @@ import { LayoverError } from "../../core/errors.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import type { FinishBranch, FinishRun, NewRecord } from "../../postgres/wire.ts";
 
-type RunFinish = Omit<FinishRun, "armed">;
+export type RunFinish = Omit<FinishRun, "armed">;
 type BranchFinish = Omit<FinishBranch, "armed">;
 export type Finish = RunFinish | BranchFinish;
 
