@@ -11,10 +11,11 @@ describeSomePostgres(
   (database) => {
     const stage = stageOn(database);
     const idOf = (n: number) => `019b799c-f200-7000-8000-0000000000${n}`;
-    const operate = (verb: OperateRunsCall["verb"]) =>
+    const operate = (verb: OperateRunsCall["verb"], more: Partial<OperateRunsCall> = {}) =>
       stage.onlooker.call("operate_runs", {
         ...{ verb, filter: { workflow: "flow" }, limit: 100, walk: 100, armed: [soon] },
         callId: `019b799d-0000-7000-8000-0000000000${verb === "pause" ? "fe" : "ff"}`,
+        ...more,
       });
     const start = async (...numbers: readonly number[]) => {
       const runs: Run[] = [];
@@ -66,6 +67,16 @@ describeSomePostgres(
       const { turns } = await operate("cancel");
       const named = (n: number) => turns?.filter(({ runId }) => [idOf(n), ...childrenOf(n)].includes(runId));
       expect([10, 11, 12].map((n) => named(n)?.length)).toEqual([401, 401, 198]);
+    });
+
+    test("of the run that waited for one that is deleted, where that one is ended first", async () => {
+      const parent = await aParkedRun(stage, [aWaitFor("go")], { runId: idOf(10) });
+      await startMany(stage, parent, [childId(1)]);
+      const told = await operate("delete", { filter: { workflow: "child" }, cancels: true });
+      expect(told).toMatchObject({ outcomes: { deleted: 1 }, turns: [{ runId: parent.id, turn: 2 }] });
+      expect(await parent.claim(stage.onlooker, { turn: 2, token: "second" })).toMatchObject({
+        children: { ends: [{ status: "cancelled" }] },
+      });
     });
 
     test("of all runs of a page, also of those that are deleted meanwhile", async () => {
