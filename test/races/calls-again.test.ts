@@ -29,6 +29,21 @@ describeSomePostgres(
       expect(await restart()).toMatchObject({ turn: 2 });
     });
 
+    test("is told of a fork that nobody has claimed yet, and not of one that somebody has", async () => {
+      const run = await aRun(stage);
+      await run.operate(stage.onlooker, "terminate");
+      const newRunId = randomUUID();
+      await aRun(stage); // another one, which may be claimed as well
+      const fork = () => stage.onlooker.call("fork_run", { runId: run.id, newRunId, armed: [soon] });
+      const told = { outcome: "forked", runId: newRunId };
+      for (const _ of [1, 2]) expect(await fork()).toEqual({ ...told, turn: 1 });
+      await stage.clock.advance(minute); // its dispatch is lost: the scheduler looks for it
+      expect(await fork()).toEqual({ ...told, turn: 1 });
+      const turns = [new Run(stage, newRunId).toClaim({ token: "first" })];
+      await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns });
+      expect(await fork()).toEqual(told);
+    });
+
     test.each<readonly [what: string, act: (run: Run) => Promise<unknown>]>([
       ["is over", (run) => run.operate(stage.onlooker, "terminate")],
       ["is paused", (run) => run.operate(stage.onlooker, "pause")],

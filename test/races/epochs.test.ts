@@ -77,7 +77,7 @@ describeSomePostgres("another epoch", (database) => {
       const fork = (session: Session) => session.call("fork_run", call(run, { newRunId }));
       const [first, second] = await stage.collide({ first: fork, second: fork });
       expect(first).toMatchObject({ outcome: "forked", runId: newRunId, turn: 1 });
-      expect(second).toEqual({ outcome: "forked", runId: newRunId });
+      expect(second).toEqual({ outcome: "forked", runId: newRunId, turn: 1 });
     });
   });
 

@@ -226,7 +226,7 @@ describeSomePostgres("a fork", (database) => {
       await restart(run, {}, []);
       expect(await fork(run, { newRunId: run.id })).toEqual(conflict); // it has an epoch 1, and is no fork
       const copy = await made(run);
-      expect(await fork(run, { newRunId: copy.id })).toEqual({ outcome: "forked", runId: copy.id });
+      expect(await fork(run, { newRunId: copy.id })).toEqual({ outcome: "forked", runId: copy.id, turn: 1 });
     });
 
     test("by no deletion of another run, nor of another namespace", async () => {

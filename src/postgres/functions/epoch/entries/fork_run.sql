@@ -2,7 +2,8 @@
 -- copied is never undone by the new run. The new run has the tags of the old one, and no mail; the user's own id stays with the old one. Where the
 -- old run waited for a run that it had invoked, it is not forked: that run is not the new one's.
 --
--- {"runId", "from": {"path", "occurrence"}, "newRunId", "id", "encodedInput", "epoch"}. The same call again (its newRunId) answers the same.
+-- {"runId", "from": {"path", "occurrence"}, "newRunId", "id", "encodedInput", "epoch"}. The same call again (its newRunId) answers the same,
+-- and the turn of the new run while that may be claimed: the first answer may have been lost.
 --
 -- From psql: select layover.fork_run('{"runId": "…", "from": {"path": "charge", "occurrence": 1}}').
 create or replace function layover.fork_run(p jsonb) returns json
@@ -29,7 +30,8 @@ begin
   elsif exists (select from layover.run r join layover.epoch e on e.run_id = r.id and e.epoch = 1 and e.why = 'forked' where r.id = v_new)
     or exists (select from layover.deletion z where z.namespace = s.namespace and z.run_id = v_new)
   then
-    return json_build_object('outcome', 'forked', 'runId', v_new);
+    return jsonb_strip_nulls(jsonb_build_object('outcome', 'forked', 'runId', v_new,
+      'turn', (select t.turn from layover.run_state t where t.run_id = v_new and layover.is_ready(t, layover.now()))));
   end if;
   v_now := layover.now();
   v_kept := layover.find_cut(v_run, s.epoch, p->'from');
