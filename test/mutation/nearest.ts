@@ -82,8 +82,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/closing-children-late races/signals-apart races/what-counts races/claims-read races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
   ],
   [
-    /^(answer_callback|expire_callbacks|read_answers)$/,
-    "races/closing-children-late races/claims-read races/callbacks-alive races/answers races/stillness races/callbacks races/finishes-apart races/refusals http/copied-database engine/waits postgres/keys",
+    /^(answer_callback|takes_no_answer|expire_callbacks|read_answers)$/,
+    "postgres/callback-pages races/closing-children-late races/claims-read races/callbacks-alive races/answers races/stillness races/callbacks races/finishes-apart races/refusals http/copied-database engine/waits postgres/keys",
   ],
   [
     /^(list_due|move_due)$/,

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { aDemand, aParkedRun, at, minute, noon, type Run, soon } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";
+import { anEnd } from "../races/undoing.ts";
 import { describeEachPostgres } from "./database.ts";
 
 describeEachPostgres(
@@ -84,6 +85,24 @@ describeEachPostgres(
       expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
       await run.finish(stage.onlooker, { token: "second", next: "completed", value: "0null" });
       expect(await page(run)).toEqual({ outcome: "over", until: null });
+    });
+
+    test.each<readonly [what: string, act: (run: Run) => Promise<unknown>]>([
+      ["closes", (run) => run.operate(stage.onlooker, "cancel")],
+      [
+        "has failed and is being undone",
+        async (run) => {
+          await stage.onlooker.query("update layover.run_state set ready_at = 'epoch' where run_id = $1", [run.id]);
+          await run.claim(stage.onlooker, { token: "second", turn: 2 });
+          await run.finish(stage.onlooker, anEnd({ token: "second" }));
+        },
+      ],
+    ])("is over where its run %s, as an answer is told", async (_, act) => {
+      const run = await aRunWaitingFor("approval");
+      await act(run);
+      await run.claim(stage.onlooker, { token: "third", turn: 2 });
+      expect(await page(run)).toEqual({ outcome: "over", until: null });
+      expect(await run.answer(stage.onlooker, "approval")).toEqual({ outcome: "over" });
     });
 
     test("is unknown where the run is, or belongs to another namespace", async () => {

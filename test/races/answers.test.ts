@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aParkedRun, aRecord, aRunAtWork, aWaitFor, minute, noon, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
+import { anEnd } from "./undoing.ts";
 
 describeSomePostgres(
   "among several waits",
@@ -18,6 +19,13 @@ describeSomePostgres(
           ...{ runId: run.id, epoch: 0, path, occurrence, armed: [noon + minute] },
           ...{ outcome: "resolved", value: `0"${path} ${occurrence}"` },
         });
+
+      test("is told that it is over where the run has failed and is being undone", async () => {
+        const run = await aRunAtWork(stage);
+        await run.finish(stage.onlooker, anEnd());
+        expect(await answerOf(run, "a", 1)).toEqual({ outcome: "over" });
+        expect(await stage.look("select from layover.callback where run_id = $1", [run.id])).toEqual([]);
+      });
 
       test("is none to another one, of another name, occurrence or run", async () => {
         const waits = [aWait("a"), aWait("b", { ordinal: 2 }), aWait("b", { ordinal: 3, occurrence: 2 })];

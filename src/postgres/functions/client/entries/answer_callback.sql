@@ -9,7 +9,7 @@ declare
   v_now  timestamptz;
   v_until timestamptz;
   v_waits boolean;
-  s      record;
+  s      layover.run_state;
   known  record;
 begin
   perform layover.check_isolation();
@@ -17,9 +17,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  select t.status, t.turn, t.epoch, t.ready_at, t.cancelled_position, layover.may_be_due(t) as may_be_due
-    into s
-    from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
+  select t.* into s from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
@@ -33,9 +31,8 @@ begin
       return json_build_object('outcome', 'conflict');
     end if;
     return json_build_object('outcome', 'answered',
-      'turn', case when s.status = 'parked' and s.ready_at <= layover.now() and s.may_be_due then s.turn end);
-  elsif layover.is_over(s.status) or not layover.is_epoch_alive(v_run, s.epoch, p)
-      or s.cancelled_position is not null then -- the run waits for nothing any more
+      'turn', case when s.status = 'parked' and s.ready_at <= layover.now() and layover.may_be_due(s) then s.turn end);
+  elsif layover.takes_no_answer(s, p) then
     return json_build_object('outcome', 'over');
   end if;
   v_now := layover.now();
@@ -57,5 +54,5 @@ begin
    where t.run_id = v_run;
   perform layover.check_armed(p);
   return json_build_object('outcome', 'answered', 'now', layover.to_ms(v_now),
-    'turn', case when v_waits and s.may_be_due then s.turn end);
+    'turn', case when v_waits and layover.may_be_due(s) then s.turn end);
 end $$;

@@ -5,7 +5,7 @@ language sql volatile as $$
   select coalesce((
     select json_build_object('outcome', case
         when k.outcome is not null then k.outcome
-        when t.ended_at is not null or not layover.is_epoch_alive(t.run_id, t.epoch, p) then 'over'
+        when layover.takes_no_answer(t, p) then 'over'
         when b.until < layover.now() then 'expired'
         else 'open' end,
       'until', layover.to_ms(b.until))
