@@ -111,6 +111,11 @@ begin
       join layover.run_state o on o.run_id = b.child_run_id
      where b.run_id = any(runs) and not b.is_released and b.child_status is null and o.ended_at is not null
     union all
+    select b.run_id, 'a run has ended whose end its parent is told' from layover.pending b
+      join layover.run r on r.id = b.child_run_id and (r.parent_run_id, r.parent_path, r.parent_occurrence) = (b.run_id, b.path, b.occurrence)
+      join layover.run_state o on o.run_id = r.id
+     where b.run_id = any(runs) and b.child_status is not null and o.ended_at is null
+    union all
     select s.run_id, 'a parked run of which a sleep, a wait or a retry is over is ready' from state s
      where s.status = 'parked' and s.is_even and coalesce(s.ready_at > v_now, true) and exists (
        select from row b where b.run_id = s.run_id and not b.is_released

@@ -10,6 +10,7 @@ describeSomePostgres(
   (database) => {
     const stage = stageOn(database, {
       breaks: [
+        "a run has ended whose end its parent is told",
         "the end of a run has reached the one that waits for it",
         "due may be early, never late (by more than two minutes)",
         "what is not over, paused or blocked and needs to be looked at has a due instant",

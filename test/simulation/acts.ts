@@ -3,12 +3,20 @@ import fc from "fast-check";
 import { type SignalName, signalNames } from "./programs/contract.ts";
 
 /** Times count from the start of the world. */
-export type Act = Pausing | Ending | Removal | Retry | Restart | Fork | Upgrade;
+export type Act = Pausing | Ending | Removal | Retry | Restart | Fork | Upgrade | OfChildren;
 
 /** What is paused is resumed later. */
 export interface Pausing {
   readonly verb: "pause" | "pause version" | "pause workflow";
   readonly atMs: number;
+  readonly forMs: number;
+}
+
+/** Somebody looks after the runs that the run has started by then. */
+export interface OfChildren {
+  readonly verb: "pause children" | "retry children" | "restart children";
+  readonly atMs: number;
+  /** How long they are paused. */
   readonly forMs: number;
 }
 
@@ -112,6 +120,15 @@ const upgrade = fc.record({
   backAfterMs: fc.option(soon, { nil: undefined, freq: 1 }),
 });
 
+const ofChildren = fc.array(
+  fc.record({
+    verb: fc.constantFrom("retry children" as const, "retry children", "restart children", "pause children"),
+    atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(8), minutes(40)),
+    forMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
+  }),
+  { minLength: 1, maxLength: 2 },
+);
+
 /** A resume of all runs of a version does not find one that was moved meanwhile. So that one is paused alone. */
 function aloneIn(acts: readonly Act[]): Act[] {
   return acts.map((act) => (act.verb === "pause version" ? { ...act, verb: "pause" } : act));
@@ -131,6 +148,12 @@ export const acts: fc.Arbitrary<Act[]> = fc.oneof(
     arbitrary: fc
       .tuple(fc.oneof(cancel, repairs, fc.tuple(fork), fc.tuple(pause)), upgrade)
       .map(([others, act]) => [...aloneIn(others), act]),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.oneof(nobody, fc.tuple(pause)), ofChildren, fc.oneof(nobody, cancel, repairs, fc.tuple(terminate)))
+      .map((parts) => parts.flat()),
   },
   { weight: 1, arbitrary: fc.tuple(fc.oneof(nobody, repairs), fork, removal).map((parts) => parts.flat()) },
   { weight: 1, arbitrary: fc.tuple(fc.oneof(nobody, cancel, repairs), removal).map((parts) => parts.flat()) },

@@ -1,7 +1,7 @@
 /** The people who look after runs: they pause and resume, cancel and terminate, retry, restart, fork, upgrade and delete. */
 
 import { placeName } from "../../src/core/replay/demand.ts";
-import type { Act, Ending, Fork, Pausing, Removal, Restart, Retry } from "./acts.ts";
+import type { Act, Ending, Fork, OfChildren, Pausing, Removal, Restart, Retry } from "./acts.ts";
 import type { Movers } from "./movers.ts";
 import type { Answered, Patience } from "./patience.ts";
 import type { ProgramContract } from "./programs/contract.ts";
@@ -36,6 +36,8 @@ export interface Copy {
 export interface OperatorsOptions {
   readonly patience: Patience;
   readonly movers: Movers;
+  /** The runs that a run has started. */
+  readonly childrenOf: (runId: string) => readonly string[];
   /** Notes a signal that was acknowledged. */
   readonly onSignal: (runId: string, letter: Facts["signals"][number]) => void;
 }
@@ -49,12 +51,14 @@ const laterMs = 600_000;
 export class Operators {
   readonly #patience: Patience;
   readonly #movers: Movers;
+  readonly #childrenOf: OperatorsOptions["childrenOf"];
   readonly #onSignal: OperatorsOptions["onSignal"];
   readonly #handled = new Map<string, Handled>();
   readonly #forks: Copy[] = [];
 
-  constructor({ patience, movers, onSignal }: OperatorsOptions) {
+  constructor({ patience, movers, childrenOf, onSignal }: OperatorsOptions) {
     this.#movers = movers;
+    this.#childrenOf = childrenOf;
     this.#patience = patience;
     this.#onSignal = onSignal;
   }
@@ -94,6 +98,26 @@ export class Operators {
         return this.#delete(contract, runId, act);
       case "upgrade":
         return this.#movers.move(contract, runId, act);
+      case "pause children":
+      case "retry children":
+      case "restart children":
+        return this.#handleChildren(runId, act);
+    }
+  }
+
+  async #handleChildren(runId: string, { verb, atMs, forMs }: OfChildren): Promise<void> {
+    await this.#patience.pause(atMs, `is to ${verb} of ${runId}`);
+    for (const child of this.#childrenOf(runId)) {
+      if (verb === "pause children") {
+        this.#patience.act(() => this.#pause(child, { verb: "pause", atMs: 0, forMs }));
+        continue;
+      }
+      const how = verb === "retry children" ? "retry" : "restart";
+      const once = async () => {
+        const terms = this.#terms();
+        return "answer" in (await this.#patience.insist((client) => client[how](child, terms)));
+      };
+      this.#patience.act(() => this.#try(child, { verb: how, atMs: 0 }, once));
     }
   }
 

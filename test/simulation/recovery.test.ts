@@ -109,6 +109,7 @@ test("the minute counts for a run that is at its timeout, or cancelled, from the
       signal: null,
       isTimed: false,
       isReleased: false,
+      isMistold: false,
       isShielded: false,
       turn: 1,
     } as const),

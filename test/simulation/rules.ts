@@ -157,6 +157,7 @@ function* wrongRows(run: RunRows): Generator<string> {
   if (run.closings > 0)
     for (const { place, kind, isShielded, isReleased } of pending)
       if (!isShielded && !(kind === "child" && isReleased)) yield `it closes, and waits for ${place}`;
+  for (const { place, isMistold } of pending) if (isMistold) yield `${place} tells the end of a run that goes on`;
   if (run.closings > 2) yield "it was told of its cancel more than twice";
   if (!run.timesAscend) yield "a record is older than the one before it";
   if (run.handedPosition > run.lastPosition) yield "more records were handed out than there are";

@@ -146,7 +146,10 @@ const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
 });
 
 /** These come after the start, so that most of them find the run. */
-const following = new Set<Act["verb"]>(["cancel", "cancel version", "fork", "delete", "upgrade"]);
+const following = new Set<Act["verb"]>([
+  ...(["cancel", "cancel version", "fork", "delete", "upgrade"] as const),
+  ...(["pause children", "retry children", "restart children"] as const),
+]);
 
 /** How long some runs come later than what was delivered to them. It is kept for 96 hours. */
 const laterMs = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 95 * hourMs, 97 * hourMs);

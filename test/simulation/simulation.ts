@@ -119,6 +119,7 @@ class Simulation {
     this.#operators = new Operators({
       patience,
       movers: this.#movers,
+      childrenOf: (runId) => this.#lookout.rowsOf(runId)?.children.map((child) => child.runId) ?? [],
       onSignal: (runId, letter) => this.#people.noteSignal(runId, letter),
     });
     this.#trouble = new TroubleSoFar({

@@ -110,6 +110,8 @@ select json_build_object(
         select json_agg(json_build_object(
                  'place', q.path || '#' || q.occurrence, 'kind', q.kind, 'signal', q.signal, 'isTimed', q.until is not null,
                  'isReleased', q.is_released, 'isShielded', q.is_shielded,
+                 'isMistold', q.child_status is not null and exists (
+                   select from layover.run_state o where o.run_id = q.child_run_id and o.ended_at is null),
                  'turn', q.turn, 'token', q.token, 'finishedToken', q.finished_token,
                  'leasedUntil', layover.to_ms(q.leased_until)::float8, 'position', q.position) order by q.ordinal, q.path) as rows
           from layover.pending q where q.run_id = s.run_id) as p on true

@@ -110,6 +110,8 @@ export interface PendingRow extends Leased {
   readonly isShielded: boolean;
   /** Whether it lost a race. */
   readonly isReleased: boolean;
+  /** Whether it tells the end of a run that goes on. */
+  readonly isMistold: boolean;
   readonly position: number | null;
 }
 
