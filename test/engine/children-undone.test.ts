@@ -5,9 +5,12 @@ import type { Workflow } from "../../src/core/contract/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { child, childrenOf, doubling, familiesOn, waiting } from "./families.ts";
 import { type TestedHandler, tested } from "./playing.ts";
+import type { World } from "./world.ts";
 
 const database = testDatabase();
 const family = familiesOn(database);
+
+const deletes = (world: World, runId: string) => world.ask((client) => client.delete(runId));
 
 describe("compensate of step.invoke", () => {
   const no = () => new NonRetryableError("no");
@@ -79,22 +82,40 @@ describe("compensate of step.invoke", () => {
     expect(told).toEqual([]);
   });
 
-  test("undoes no run of before a restart that the run did not start again", async () => {
+  const restarts = async (world: World, runId: string) => {
+    await world.ask((client) => client.pause(runId));
+    await world.ask((client) => client.restart(runId));
+  };
+  const goesOn = (world: World, runId: string) =>
+    world.ask((client) => client.signal(runId, "go", null, { contract: tested }));
+  test.each([
+    ["of before a restart", "", restarts, async () => {}],
+    ["of before a restart", ", also where that is deleted", restarts, deletes],
+    ["of an earlier lap", ", also where that is deleted", goesOn, deletes],
+  ] as const)("undoes no run %s that the run did not start again%s", async (_what, _where, begins, remove) => {
     const told: unknown[] = [];
     const world = await family(async ({ step }) => {
       const compensate = () => told.push("undone");
-      await step.map("each", [1, 2], (nr, { step }) => step.invoke("it", child, { nr }, { compensate }), {
-        maxConcurrency: 1,
-      });
+      await step.race("lap", [
+        ({ step }) =>
+          step.map("each", [1, 2], (nr, { step }) => step.invoke("it", child, { nr }, { compensate }), {
+            maxConcurrency: 1,
+          }),
+        ({ step }) => step.waitForSignal("go"),
+      ]);
+      await step.continueAsNew();
     }, waiting);
     const run = await world.start(tested);
     await world.pass("1 hour");
     const [first] = await childrenOf(world);
     await world.ask((client) => client.signal(first?.runId ?? "", "go", null, { contract: child }));
     await world.pass("1 hour");
-    await world.ask((client) => client.pause(run.runId));
-    await world.ask((client) => client.restart(run.runId));
+    const second = (await childrenOf(world)).find(({ status }) => status === "waiting");
+    await begins(world, run.runId);
     await world.pass("3 minutes");
+    const invoked = new Map((await childrenOf(world)).map(({ runId, status }) => [runId, status]));
+    expect([invoked.size, invoked.get(second?.runId ?? "")]).toEqual([3, "cancelled"]);
+    await remove(world, second?.runId ?? "");
     await world.ask((client) => client.cancel(run.runId));
     await world.pass("10 minutes");
     expect(await world.get(run.runId)).toMatchObject({ status: "cancelled" });

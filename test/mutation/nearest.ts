@@ -102,7 +102,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(continue_run|count_laps|forget_epochs|may_continue)$/,
     "races/laps races/others-told races/next-epochs races/finishes-kept races/lock-order engine/continue-as-new races/epochs races/remains",
   ],
-  [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children"],
+  [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children races/deletions-children"],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|untell_parent|kept_of_failed|keep_timeout|children_of_retry|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
     "races/taken-back races/cancels-and-retries races/kept-signals races/namespaces races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/children-started races/forks races/restarts races/overlaps races/retries races/retried-parents races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",

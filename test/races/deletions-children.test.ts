@@ -43,6 +43,23 @@ describeSomePostgres(
       expect(await attempts(parent)).toEqual([{ epoch: 2, ...attempt }]);
     });
 
+    test.each([
+      ["restarted", "after the child's start", 0, "1 second"],
+      ["continued", "after the child's start", 0, "1 second"],
+      ["restarted", "with the child's start", 1, "0 seconds"],
+      ["retried", "after the child's start", 1, "1 second"],
+    ])("where that run was %s %s leaves it %i attempts", async (why, _when, count, later) => {
+      const [{ parent, child }, other] = [await aFamily(), await aFamily()];
+      await stage.onlooker.query(
+        `insert into layover.epoch (run_id, epoch, why, input, is_input_parsed, began_at, kept, segments)
+           select r.parent_run_id, 1, $2, '0{}', true, r.created_at + $3::interval, 0, '[]' from layover.run r where r.id = $1`,
+        [child.id, why, later],
+      );
+      for (const { id } of [child, other.child]) await remove(new Run(stage, id));
+      expect(await attempts(parent)).toHaveLength(count);
+      expect(await attempts(other.parent)).toHaveLength(1);
+    });
+
     const recorded = (epoch: number, path: string, occurrence: number) => (run: Run) =>
       stage.onlooker.query(
         `insert into layover.record (run_id, epoch, position, kind, path, occurrence, attempts, is_failure, recorded_at)
