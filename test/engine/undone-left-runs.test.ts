@@ -9,6 +9,12 @@ import type { World } from "./world.ts";
 const family = familiesOn(testDatabase());
 const dayMs = 86_400_000;
 
+interface Told {
+  readonly outcome: string;
+  readonly original: { readonly runId?: string };
+  readonly error: { readonly code?: string } | undefined;
+}
+
 const remove = async (world: World) => {
   const [run] = await childrenOf(world);
   await world.ask((client) => client.delete(run?.runId ?? ""));
@@ -53,6 +59,47 @@ test.each<readonly [string, number, (world: World) => Promise<unknown>, unknown]
     await pass(world);
     expect(await world.run(run)).toMatchObject({ status: "failed", undos: { owed: 1, done: 1, failed: 0 } });
     expect(told).toEqual([[...Object(undone), invoked?.runId]]);
+  },
+);
+
+test.each(
+  (["cancel", "abandon"] as const).flatMap((onParentEnd) =>
+    (
+      [
+        ["pruned", 3, async () => {}],
+        ["deleted by a person", 90, remove],
+      ] as const
+    ).map(([gone, keepDays, pass]) => ({ gone, onParentEnd, keepDays, pass })),
+  ),
+)(
+  "a run that is $gone while its end stands untaken is undone when its parent is cancelled (onParentEnd: $onParentEnd)",
+  async ({ onParentEnd, keepDays, pass }) => {
+    const told: unknown[] = [];
+    const world = await family(
+      async ({ step }) => {
+        const compensate = (result: unknown, { outcome, original, error }: Told) =>
+          void told.push([result, outcome, original.runId, error?.code]);
+        await step.invoke("it", child, { nr: 1 }, { onParentEnd, compensate });
+      },
+      child.handler(async ({ step }) => {
+        await step.sleep("nap", "1 hour");
+        return "booked";
+      }),
+      { keepMs: keepDays * dayMs, keepFailedMs: 90 * dayMs },
+    );
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    await world.ask((client) => client.pause(run.runId));
+    await world.pass("2 hours");
+    const [invoked] = await childrenOf(world);
+    expect(invoked).toMatchObject({ status: "completed" });
+    await pass(world);
+    await world.pass("5 days");
+    await world.tick(); // prunes
+    expect(await childrenOf(world)).toEqual([]);
+    await world.ask((client) => client.cancel(run.runId));
+    expect(await world.run(run)).toMatchObject({ status: "cancelled", undos: { owed: 1, done: 1, failed: 0 } });
+    expect(told).toEqual([[undefined, "unknown", invoked?.runId, "interrupted"]]);
   },
 );
 

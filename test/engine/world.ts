@@ -244,7 +244,7 @@ export class World extends WorldNotes {
   /** Ends all processes of this world, and deletes its rows. */
   async end(): Promise<void> {
     this.#fleet.die();
-    const all = "select layover.delete_rows(run_id) from layover.run_state where namespace = $1";
+    const all = "select layover.delete_rows(id) from layover.run where namespace = $1 order by depth"; // parents first
     await this.#database.pool.query(all, [this.namespace]);
   }
 

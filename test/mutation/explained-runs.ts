@@ -22,6 +22,7 @@ export const ofRuns: readonly Explanation[] = [
       "move_due: s.refused_by is not null → true",
       'leave_children: records @> \'[{"kind": "child"}]\' → true',
       "list_elsewhere: not p->'versions' @> d.versions → true",
+      "delete_rows: v_parent is not null → true",
     ],
   },
   {

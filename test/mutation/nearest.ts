@@ -36,8 +36,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/children-left races/cancelled-starts races/cancels races/full-histories races/decoys races/cancels-at-work races/cancels-of-branches races/cancels-told races/cleanups races/undos-stops http/copied-database",
   ],
   [
-    /^(drop_rows|release_all|read_attempted|without_ending|is_at_work|ends_surely|end_of|end_at_timeout|why_it_cleans_up)$/,
-    "engine/cleanups-after-throws races/undos-closing-deferred races/full-histories races/undos-ending-children races/closing-children-late races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
+    /^(drop_rows|release_all|keep_untaken|keep_deleted|read_attempted|without_ending|is_at_work|ends_surely|end_of|end_at_timeout|why_it_cleans_up)$/,
+    "races/ends-untaken engine/cleanups-after-throws races/undos-closing-deferred races/full-histories races/undos-ending-children races/closing-children-late races/closing-claims races/what-counts races/claims-read races/undos-ending races/undos-closing races/undos-stops races/losers engine/undos races/cancels races/cleanups races/children races/finishes-kept postgres/timelines engine/at-most-once-endings",
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|why_left|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
@@ -47,7 +47,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^end_run$/, "races/undos-closing-deferred races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|ready_branches|is_ready|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers|within_children)$/,
-    "races/entries races/calls-again races/children-left.test races/children-one-more races/pauses-apart races/many-told races/many races/deletions.test races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses-amid-starts races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
+    "races/entries races/ends-untaken races/calls-again races/children-left.test races/children-one-more races/pauses-apart races/many-told races/many races/deletions.test races/deletions-mail races/children.test races/families client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses-amid-starts races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [
@@ -74,7 +74,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^delete_run$/,
-    "races/deletions engine/retried-parents http/copied-database client/deletions http/revocation platform/personal-data races/deletions-mail",
+    "races/deletions races/ends-untaken engine/retried-parents http/copied-database client/deletions http/revocation platform/personal-data races/deletions-mail",
   ],
   [/^signal_with_start$/, "races/signals-with-start"],
   [
@@ -109,7 +109,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
-    "races/prune-walks races/deletions races/deletions-children races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
+    "races/prune-walks races/ends-untaken races/deletions races/deletions-children races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
   ],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,

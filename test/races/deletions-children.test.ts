@@ -17,10 +17,13 @@ describeSomePostgres(
     async function aFamily(more: object = {}) {
       const parent = await aRunAtWork(stage);
       const start = aChild("it", more);
-      await parent.finish(stage.onlooker, { token: "first", children: [start] });
+      const sibling = aChild("its sibling", { ordinal: 2 });
+      await parent.finish(stage.onlooker, { token: "first", children: [start, sibling] });
       const child = new Run(stage, start.runId);
-      await child.claim(stage.onlooker, { token: "child" });
-      await child.finish(stage.onlooker, { token: "child", next: "completed", value: '0"done"' });
+      for (const one of [child, new Run(stage, sibling.runId)]) {
+        await one.claim(stage.onlooker, { token: one.id });
+        await one.finish(stage.onlooker, { token: one.id, next: "completed", value: '0"done"' });
+      }
       await stage.onlooker.query("delete from layover.pending where run_id = $1", [parent.id]);
       return { parent, child };
     }
@@ -84,6 +87,7 @@ describeSomePostgres(
     ])("in a run %s it leaves %i attempts", async (_, count, change) => {
       const [{ parent, child }, other] = [await aFamily(), await aFamily()];
       await change(parent);
+      await set(other.parent, "epoch = 7");
       for (const { id } of [child, other.child]) await remove(new Run(stage, id));
       expect(await attempts(parent)).toHaveLength(count);
       expect(await attempts(other.parent)).toHaveLength(1);

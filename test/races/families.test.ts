@@ -1,9 +1,9 @@
 /** A call that ends a run locks that run, its parent, and the runs that it asks to end. It locks no other run. */
 import { beforeEach, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aChild } from "./invoking.ts";
+import { aChild, freshIds } from "./invoking.ts";
 import { locksByPath } from "./lock-order.ts";
-import { aRecord, aRun, aRunAtWork, branches, Run, terms } from "./runs.ts";
+import { aRecord, aRun, aRunAtWork, branches, Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -28,6 +28,17 @@ describeSomePostgres(
       for (const run of [other.parent, other.child, one.child]) await hold(run);
       expect(await one.parent.operate(stage.onlooker, "cancel")).toMatchObject({ outcome: "cancelling" });
       expect(await (await aRun(stage)).operate(stage.onlooker, "cancel")).toMatchObject({ outcome: "cancelled" });
+    });
+
+    test("the pause of a page waits for none that has invoked the runs", async () => {
+      const { parent: runId, one } = freshIds();
+      const parent = await aRunAtWork(stage, { runId });
+      await parent.finish(stage.onlooker, { token: "first", children: [aChild("it", { runId: one })] });
+      await hold(parent);
+      const page = { filter: { workflow: "flow", status: "queued" }, limit: 10, walk: 10, armed: [soon] } as const;
+      const callId = "019b799d-0000-7000-8000-0000000000ff";
+      const told = await stage.onlooker.call("operate_runs", { verb: "pause", callId, ...page });
+      expect(told).toMatchObject({ outcomes: { paused: 1 } });
     });
 
     test.each([

@@ -24,6 +24,7 @@ begin
   update layover.pending b set is_released = true, is_queued = false, is_counted = false, map = null
    where b.run_id = run and b.position is null
      and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix));
+  perform layover.keep_deleted(run);
   perform layover.drop_rows(run, v_prefixes);
   delete from layover.map m
    where m.run_id = run and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(m.path, x.prefix));

@@ -13,7 +13,7 @@ begin
       v_answers := '{}';
       if verb in ('cancel', 'terminate', 'restart') or p ? 'cancels' then
         perform layover.lock_steady_families(runs);
-      elsif verb = 'retry' then -- a parent never changes, and a run that has failed waits for none
+      elsif verb in ('retry', 'delete') then -- a parent never changes, and a run that is over waits for none
         perform layover.lock_families(runs, with_children => false);
       end if;
       foreach v_run in array runs loop

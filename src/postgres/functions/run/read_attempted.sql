@@ -20,8 +20,6 @@ begin
         union all
         select r.parent_path, r.parent_occurrence, r.id, null, null
           from layover.run r join layover.run_state t on t.run_id = r.id and t.has_parent where r.parent_run_id = run
-        union all -- its end may have come so long ago that it is deleted
-        select b.path, b.occurrence, b.child_run_id, null, null from layover.pending b where b.run_id = run and b.kind = 'child'
       ) as o
      where o.child is null or not exists (
        select from layover.record h where h.run_id = run and h.epoch = read_attempted.epoch and h.kind = 'child' and h.path = o.path

@@ -6,5 +6,6 @@ begin
   perform from layover.pending b where b.run_id = run order by b.path, b.occurrence for update;
   update layover.pending b set is_released = true, is_queued = false, is_counted = false, map = null
    where b.run_id = run and (with_cleanups or not b.is_shielded);
+  perform layover.keep_deleted(run);
   delete from layover.map m where m.run_id = run;
 end $$;

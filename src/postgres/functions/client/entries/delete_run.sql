@@ -16,6 +16,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
+  perform layover.lock_families(array[v_run], false);
   select t.ended_at into v_ended from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return case when exists (
