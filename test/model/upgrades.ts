@@ -20,6 +20,7 @@ export function upgrade(world: World, namespace: string, call: UpgradeCall & { r
   const isStuck = run.isBlocked || standingSetback(run) !== undefined;
   Object.assign(run, { version, signature, isMoved: true, turn: run.turn + 1 });
   Object.assign(run, { dispatches: 0, loneClaims: 0, beginnings: 0, losses: noLosses });
+  for (const row of run.rows) row.dispatches = 0;
   run.refusals.clear();
   if (isStuck) Object.assign(run, { isBlocked: false, readyAt: world.now });
   const verdict = { outcome: "upgraded", runId, version };

@@ -67,7 +67,7 @@ export const ofFinishes: readonly Explanation[] = [
   },
   {
     why: "Costs time only: writes what stands there.",
-    mutants: ["keep_input: not e.is_input_parsed → true"],
+    mutants: ["keep_input: not e.is_input_parsed → true", "upgrade_run: b.dispatches <> 0 → true"],
   },
   {
     why: "Early, never late: the first branches that a run demands may keep an earlier look.",

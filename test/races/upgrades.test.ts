@@ -50,6 +50,16 @@ describeSomePostgres(
       expect(await run.state()).toMatchObject({ turn: 3, readyAt: expect.toSatisfy((at: number) => at <= noon) });
     });
 
+    test("has its branches dispatched as if nobody had tried: it counts nothing that the old hosts have left undone", async () => {
+      const [run, other] = [await aParkedRun(stage, branches(["a", "b"])), await aParkedRun(stage, branches(["a"]))];
+      await stage.look("update layover.pending set dispatches = 9 where path = 'a'");
+      expect(await moving(run)(stage.onlooker)).toMatchObject({ outcome: "upgraded" });
+      expect([await run.pending(), await other.pending()]).toMatchObject([
+        { a: { dispatches: 0 }, b: { dispatches: 0 } },
+        { a: { dispatches: 9 } },
+      ]);
+    });
+
     describe("and a claim by a deployment that has the old version only", () => {
       const claiming = (run: Run, turn: number) => (session: Session) => run.claim(session, { turn, token: "second" });
 

@@ -5,7 +5,8 @@
 -- The next turn gets a new number. So a claim that has read the old version while this call was under way is stale, and all turns that were
 -- dispatched for the old code are. A process that holds the run in memory with the old code does not go on with that
 -- (is_of_version). A blocked run is ready for the new code, and so is one that was to be tried again later. Whatever was due is looked at
--- within a minute, and this call has armed that. A run that only waits for a signal stays as it is.
+-- within a minute, and this call has armed that. What was dispatched in vain does not count any more, since its hosts may be gone. A run
+-- that only waits for a signal stays as it is.
 --
 -- It locks the run and then the pending rows, and then looks: a claim of a branch is over by then, and each later one sees the new version.
 --
@@ -66,6 +67,7 @@ begin
            due_at = case when t.paused_at is null and (t.blocked is not null or t.due_at is not null) then layover.pick_due(p->'armed',
              v_now + case when p ? 'armed' then interval '1 minute' else interval '0' end) end
      where t.run_id = v_run;
+    update layover.pending b set dispatches = 0 where b.run_id = v_run and b.dispatches <> 0;
     if s.turn = 1 then -- its first claim takes what is kept in turn 1 only
       perform layover.take_kept(v_run);
     end if;
