@@ -236,6 +236,37 @@ describe("a run that its failed parent would wait for", () => {
     expect(calls).toEqual([1, 2]);
   });
 
+  test("is kept after the retry, too, until its parent has asked for it again", async () => {
+    const { down, call } = aService();
+    down.add("pay");
+    const calls: number[] = [];
+    const carriers = [
+      tested.handler(async ({ step }) => {
+        const open = step.invoke("open", child, { nr: 2 }, { onParentEnd: "abandon" });
+        return await Promise.all([open, step.run("pay", call("pay"), once)]);
+      }),
+      child.handler(async ({ input, step }) => {
+        await step.sleep("nap", "1 hour");
+        return await step.run("part", () => `part ${calls.push(input.nr)}`, once);
+      }),
+    ];
+    const world = await World.begin(database, { ...keep, workflows: carriers });
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    await world.pass("2 hours");
+    await world.deploy({ workflows: carriers.slice(1) }); // nobody carries the parent
+    down.clear();
+    await retry(world, run);
+    for (let day = 0; day < 5; day += 1) {
+      await world.pass("1 day");
+      await world.tick();
+    }
+    await world.deploy({ workflows: carriers });
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: ["part 1", "pay"] });
+    expect(calls).toEqual([2]);
+    expect(await childrenOf(world)).toHaveLength(1);
+  });
+
   test("is deleted once its parent is gone", async () => {
     const { down, call } = aService();
     down.add("pay");

@@ -41,7 +41,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(start_children|describe_refused|tell_parent|leave_children|why_left|has_left_child|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
-    "races/child-ids races/cancels-of-branches races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
+    "races/ends-taken-back races/child-ids races/cancels-of-branches races/children-left-or-ended races/children-one-more races/children-again-ended races/children-again-by-id races/closing-children-late races/children-begun races/children-refused races/children-again races/children-ended races/children-left races/claims-read races/what-counts races/children races/families races/open-children races/deadlocks races/terminations races/cancels races/finishes-kept races/late-calls engine/children",
   ],
   [/^export_run$/, "races/exports postgres/replays"],
   [/^end_run$/, "races/undos-closing-deferred races/terminations races/cancelled-starts races/twice"],
@@ -105,10 +105,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children races/deletions-children"],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|untell_parent|kept_of_failed|keep_timeout|children_of_retry|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/taken-back races/cancels-and-retries races/kept-signals races/namespaces races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/children-started races/forks races/restarts races/overlaps races/retries races/retried-parents races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/ends-taken-back races/taken-back races/cancels-and-retries races/kept-signals races/namespaces races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/children-started races/forks races/restarts races/overlaps races/retries races/retried-parents races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
-    /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
+    /^(prune_runs|prune_walk|is_wanted_again|find_retention|delete_rows)$/,
     "races/prune-walks races/ends-untaken races/deletions races/deletions-children races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
   ],
   [

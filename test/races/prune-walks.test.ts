@@ -1,6 +1,6 @@
 /** How far the walk over runs that are over has come, and what it writes down of that: so no run is looked at at every tick, and none is missed. */
 import { randomUUID } from "node:crypto";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { aRun, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
@@ -208,55 +208,6 @@ describeSomePostgres(
       await stage.clock.advance(1);
       await prune();
       expect(await walks()).toMatchObject([{ namespace: "other" }]);
-    });
-
-    describe("leaves a run that its parent would wait for again:", () => {
-      const aFamily = async (state: string, hasParent = true) => {
-        const [parent, child] = [await aRun(stage), await aRun(stage)];
-        await ends(child, hours(1));
-        await stage.onlooker.query("update layover.run_state set has_parent = $2 where run_id = $1", [
-          child.id,
-          hasParent,
-        ]);
-        await stage.onlooker.query(
-          "update layover.run set parent_run_id = $2, parent_path = 'it', parent_occurrence = 1 where id = $1",
-          [child.id, parent.id],
-        );
-        await stage.onlooker.query(`update layover.run_state set ${state} where run_id = $1`, [parent.id]);
-        await prune({ keepFailedMs: 90 * day });
-        return Object.keys(await child.state()).length > 0;
-      };
-      const failed = "status = 'failed', error = '0null', ready_at = null, due_at = null, ended_at = layover.now()";
-
-      test.each([
-        ["one that failed, and does not say what it waited for", failed, true],
-        ["one that failed, and waited for no such run", `${failed}, failure = '{"children": []}'`, false],
-        ["one that failed, and owes undos", `${failed}, ending_position = 1`, false],
-        ["one that goes on", "turn = turn", false],
-        [
-          "one that was cancelled",
-          "status = 'cancelled', error = '0null', ready_at = null, due_at = null, ended_at = layover.now()",
-          false,
-        ],
-      ])("%s", async (_, state, isKept) => {
-        expect(await aFamily(state)).toBe(isKept);
-      });
-
-      test("one that failed while another one of its family did not", async () => {
-        const bystander = await aRun(stage);
-        await ends(bystander, noon, "failed");
-        expect(await aFamily("turn = turn")).toBe(false);
-      });
-
-      test("one that failed, and no child of another parent", async () => {
-        expect(await aFamily(failed)).toBe(true);
-        await stage.onlooker.query("delete from layover.pruning");
-        expect(await aFamily("turn = turn")).toBe(false);
-      });
-
-      test("one that failed, but not one that was only started by it", async () => {
-        expect(await aFamily(failed, false)).toBe(false);
-      });
     });
 
     test("keeps what it knows of deleted runs as long as the longest of these times, in each namespace", async () => {

@@ -4,8 +4,7 @@
 --
 -- The walk looks again at the last ten minutes, since a run may be committed later than it ended. It never passes a run that somebody
 -- has locked. It begins from the first run once in 30 days, and if it is ahead of the clock: then somebody has set the clock back.
--- A run is kept longer if its parent has failed and would wait for it again after a retry (`children` of its failure), which would start it once
--- more. The walk passes it, and finds it when it has begun again.
+-- A run is kept longer if its parent would wait for it again (is_wanted_again). The walk passes it, and finds it when it has begun again.
 --
 -- `is_more`: another call would find more to do at once.
 create or replace function layover.prune_walk(p jsonb, rules jsonb, keep_ms bigint, most integer, out pruned integer, out is_more boolean)
@@ -44,10 +43,7 @@ begin
        and prune_walk.keep_ms = coalesce(
          case when rules <> '{}' then (rules->(select r.workflow from layover.run r where r.id = t.run_id)->>t.status)::bigint end,
          (case when t.status = 'failed' then p->>'keepFailedMs' else p->>'keepMs' end)::bigint)
-       and not (t.has_parent and exists (
-         select from layover.run r join layover.run_state o on o.run_id = r.parent_run_id
-          where r.id = t.run_id and o.status = 'failed' and o.ending_position is null
-            and coalesce(o.failure->'children' ? right(t.run_id::text, 21), true)))
+       and not (t.has_parent and layover.is_wanted_again(t.run_id))
      order by t.ended_at limit most
   loop
     v_taken := v_taken + 1;
