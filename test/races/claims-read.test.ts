@@ -272,6 +272,7 @@ describeSomePostgres(
         await startedBy(other, ofOther, "of another run", true);
         await startedBy(run, taken, "taken", true);
         await recorded(run, "child", "taken");
+        await recorded(other, "child", "invoked");
         const others = ["epoch", "kind", "occurrence"].map((what) => `other ${what}`);
         const told = [{ ...place("invoked"), runId: invoked.id }];
         for (const path of others) {

@@ -21,7 +21,7 @@ begin
         select r.parent_path, r.parent_occurrence, r.id, null, null
           from layover.run r join layover.run_state t on t.run_id = r.id and t.has_parent where r.parent_run_id = run
       ) as o
-     where o.child is null or not exists (
+     where not exists (
        select from layover.record h where h.run_id = run and h.epoch = read_attempted.epoch and h.kind = 'child' and h.path = o.path
           and h.occurrence = o.occurrence));
 end $$;
