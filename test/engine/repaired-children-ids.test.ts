@@ -53,7 +53,8 @@ test.each<[string, (step: TestedStep) => Promise<unknown>]>([
         .run("charge", () => Promise.reject(new Error("down")), once)
         .catch(async (cause) => {
           await invoke(step).catch((error: unknown) => {
-            throw Object.assign(error as Error, { cause });
+            if (error instanceof Error) error.cause = cause;
+            throw error;
           });
         }),
   ],
