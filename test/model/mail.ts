@@ -166,7 +166,7 @@ export function answerCallback(world: World, namespace: string, call: CallbackCa
     const turn = told === "answered" ? unclaimedTurn(run, now) : null;
     return { answer: { outcome: told, turn }, hasEffect: false };
   }
-  const waitsNoMore = isOver(run) || run.cancelledPosition !== undefined;
+  const waitsNoMore = isOver(run) || run.cancelledPosition !== undefined || run.ending !== undefined;
   if (waitsNoMore || call.epoch !== 0) return { answer: { outcome: "over" }, hasEffect: false };
   const wait = run.rows.find((row) => row.kind === "callback" && !row.isReleased && isSamePlace(row, call));
   const mayTimeOut = run.status === "running" ? now : now - 1; // a turn under way may be recording the timeout
