@@ -15,8 +15,8 @@ export interface PortCall {
 }
 
 /**
- * What becomes of a call. It fails, or its process dies, `before` or `after` it took effect. A call that `is never answered`
- * took effect. So did one that `is answered late`: the answer comes 14 s after that.
+ * What becomes of a call. `before` and `after` say whether the call took effect when it failed, or when its process died. A call
+ * that `is never answered` took effect. A call that `is answered late` took effect, too: its answer comes 14 s later.
  */
 export type Fate =
   | "passes"

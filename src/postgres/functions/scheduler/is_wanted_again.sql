@@ -2,7 +2,7 @@
 -- asked for it yet, maybe since nobody carries its code. Its last failure says for which runs it would wait (`children`). If the run were deleted,
 -- the parent would start it once more.
 --
--- What was asked for since the retry is a row, or a record behind those that the retry has kept.
+-- A parent that has asked for the run since its retry has a pending row of it, or a record of it behind those that the retry has kept.
 create or replace function layover.is_wanted_again(child uuid) returns boolean
 language plpgsql stable as $$
 begin

@@ -3,7 +3,7 @@
 --
 -- This is no finish, so all counters stay: a turn that kills its processes must be found out through any number of deploys. The run is due
 -- now, however long the lease was: for the process that is asked to look when this one ends (neighbours.ts), or for the next one to begin.
--- Nothing is armed for that. If both fail, the alarm for the former due instant finds the run.
+-- This call arms nothing. If neither process looks, the run is found by the alarm that was armed for its due instant of before.
 create or replace function layover.return_leases(p jsonb) returns json
 language plpgsql volatile as $$
 begin
