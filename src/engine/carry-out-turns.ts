@@ -37,13 +37,31 @@ export async function carryOut(
     await context.historyBudget.untilFree();
     if (context.isClosing) return false;
   }
-  const turns = new ClaimedTurns(context, refs.length);
+  const claimable = withoutLate(context, refs);
+  for (let left = refs.length - claimable.length; left > 0; left -= 1) listeners.onEnd?.();
+  if (claimable.length === 0) return true;
+  const turns = new ClaimedTurns(context, claimable.length);
   context.historyBudget.reserve(turns);
   try {
-    return await turns.carryOut(refs, listeners);
+    return await turns.carryOut(claimable, listeners);
   } finally {
     context.historyBudget.free(turns);
   }
+}
+
+/**
+ * Leaves out the turns that are at work here under late leases. Once the row is no longer locked, whoever comes first has
+ * the turn: its holder, or a claim that takes the lease for lost.
+ */
+function withoutLate({ leases }: EngineContext, refs: readonly TurnRef[]): readonly TurnRef[] {
+  const late = [...leases].filter(({ isLate }) => isLate);
+  if (late.length === 0) return refs;
+  return refs.filter(
+    ({ runId, branch }) =>
+      !late.some(
+        ({ turn }) => turn.runId === runId && turn.path === branch?.path && turn.occurrence === branch?.occurrence,
+      ),
+  );
 }
 
 class ClaimedTurns {

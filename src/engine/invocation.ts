@@ -13,7 +13,8 @@ import { attemptName, type Demand, placeName } from "../core/replay/demand.ts";
 import { pause } from "../core/waits.ts";
 import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { Claims } from "./claim/claims.ts";
-import { type Lease, Leases } from "./claim/leases.ts";
+import type { Lease } from "./claim/lease.ts";
+import { Leases } from "./claim/leases.ts";
 import type { EngineContext } from "./engine-context.ts";
 import type { TraceRef } from "./events.ts";
 import { finishEvents, lossEvent } from "./finish/finish-events.ts";
@@ -254,6 +255,7 @@ export class Invocation {
   }
 
   #tellOf(lease: Lease, taken: Finish, answer: Awaited<ReturnType<Finishes["send"]>>): void {
+    lease.noteFinishAnswered();
     if (answer.outcome === "superseded" && !lease.isGivenBack) this.tellLoss(lease);
     const { contract } = lease;
     if (answer.outcome !== "finished" || contract === undefined) return;

@@ -454,4 +454,6 @@ export type RenewAnswer =
       /** The run's timeout. Null: it is paused, or has none. Functions of an earlier release leave it out. */
       readonly timeoutAt?: number | null;
     }
-  | { readonly outcome: "superseded" };
+  | { readonly outcome: "superseded" }
+  /** Somebody else has locked the run or the branch, and the call `skipsLocked`. */
+  | { readonly outcome: "locked" };

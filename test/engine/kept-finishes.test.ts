@@ -10,10 +10,12 @@ const unanswered: Refusal = {
   error: new Error("no connection"),
   isOfValue: false,
   isOfDatabase: true,
+  isLocked: false,
   isAnswered: false,
   reason: "no connection",
 };
 const full: Refusal = { ...unanswered, error: new Error("disk full"), isAnswered: true, reason: "disk full (53100)" };
+const locked: Refusal = { ...full, isOfDatabase: false, isLocked: true, reason: "lock timeout (55P03)" };
 const ofOne: Refusal = { ...full, isOfDatabase: false, reason: "refused (XX001)" };
 
 function aProcess() {
@@ -64,6 +66,37 @@ describe("a finish that was refused is sent again", () => {
     const finish = keep(full);
     await pass(120_000);
     expect(gaps(finish.sentAt)).toEqual([2, 3, 5, 9, 17, 30, 30]);
+  });
+
+  test("after pauses up to 5 s, where somebody has locked its run", async () => {
+    const { keep, pass, gate } = aProcess();
+    const finish = keep(locked);
+    await pass(30_000);
+    expect(gaps(finish.sentAt)).toEqual([2, 3, 5, 5, 5, 5, 5]);
+    expect(gate.isOpen).toBe(true);
+  });
+
+  test("by turns, one in each round, where several runs are locked: each waits at the lock, by a connection", async () => {
+    const { keep, pass } = aProcess();
+    const ones = Array.from({ length: 3 }, () => keep(locked));
+    await pass(30_000);
+    expect(ones.map(({ sentAt }) => gaps(sentAt))).toEqual([
+      [2, 13, 15],
+      [5, 15],
+      [10, 15],
+    ]);
+    for (const finish of ones) finish.refusal = undefined;
+    await pass(30_000);
+    expect(ones.map(({ sentAt }) => sentAt.length)).toEqual([4, 3, 3]);
+  });
+
+  test("beside those of locked runs, in each round", async () => {
+    const { keep, pass } = aProcess();
+    const other = keep(ofOne);
+    const ones = Array.from({ length: 3 }, () => keep(locked));
+    await pass(6_000);
+    expect(gaps(other.sentAt)).toEqual([2, 3]);
+    expect(ones.flatMap(({ sentAt }) => gaps(sentAt))).toEqual([2, 5]);
   });
 
   test("until it is taken; then the gate is open", async () => {

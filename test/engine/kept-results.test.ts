@@ -115,7 +115,7 @@ describe("what the database refuses", () => {
     },
   );
 
-  test.each(["XX001", "P0001", "23505"])("of one run (%s) holds up no other", async (sqlState) => {
+  test.each(["XX001", "P0001", "23505", "55P03"])("of one run (%s) holds up no other", async (sqlState) => {
     const { world, bodies, runs } = await aBatch(3);
     await refuseRecords(database.pool, sqlState, `new.run_id = '${runs[1]?.runId}'`);
     try {

@@ -3,9 +3,11 @@
 import { describe, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Gate } from "../../src/engine/claim/gate.ts";
-import { type Lease, Leases } from "../../src/engine/claim/leases.ts";
+import type { Lease } from "../../src/engine/claim/lease.ts";
+import { Leases } from "../../src/engine/claim/leases.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
+import type { RenewTurn } from "../../src/postgres/wire.ts";
 import { Timers } from "../../src/testing/timers.ts";
 
 const leaseMs = 60_000;
@@ -14,13 +16,16 @@ const leaseMs = 60_000;
 function aHolder() {
   let time = 0;
   const timers = new Timers(() => time);
-  const asked: PromiseWithResolvers<string>[] = [];
+  const asked: PromiseWithResolvers<readonly string[]>[] = [];
+  const sent: string[][] = [];
   const errors: unknown[] = [];
-  const answer = async (text: string) => {
+  const answer = async (text: string, [parameter]: readonly unknown[] = []) => {
     if (text.includes("read_clock")) return [{ answer: { now: 0, migration: newestMigration } }];
-    const renewal = Promise.withResolvers<string>();
+    const { turns }: { turns: readonly RenewTurn[] } = JSON.parse(String(parameter));
+    sent.push(turns.map(({ runId, says }) => (says === undefined ? runId : `${runId} says ${says}`)));
+    const renewal = Promise.withResolvers<readonly string[]>();
     asked.push(renewal);
-    return [{ answer: { now: time, turns: [{ outcome: await renewal.promise }] } }];
+    return [{ answer: { now: time, turns: (await renewal.promise).map((outcome) => ({ outcome })) } }];
   };
   const query: Query = Object.assign(answer, { endpoint: "here" });
   const calls = makeCalls({ query, namespace: "default", alarm: async () => {}, host: timers });
@@ -36,13 +41,15 @@ function aHolder() {
     errors,
     lost,
     asked,
+    /** The turns that each renewal named. */
+    sent,
     async pass(ms: number) {
       time += ms;
       timers.fire();
       await rest();
     },
-    async tell(outcome: string) {
-      asked.at(-1)?.resolve(outcome);
+    async tell(...outcomes: readonly string[]) {
+      asked.at(-1)?.resolve(outcomes);
       await rest();
     },
     /** The one that was asked first gets no answer. */
@@ -138,6 +145,56 @@ describe("a lease", () => {
     await pass(1);
     expect(asked).toHaveLength(4);
     expect(lease.isLost).toBe(false);
+  });
+
+  test("that somebody has locked is late: it alone is renewed again, a second or two later, and nothing is told", async () => {
+    const { leases, asked, sent, errors, gate, pass, tell } = aHolder();
+    const late = leases.hold({ runId: "r", token: "t" });
+    late.noteRun({ workflow: { contract: { name: "w", version: 1 } }, lastSaying: "0" });
+    const lease = leases.hold({ runId: "other", token: "t" });
+    await pass(leaseMs / 2);
+    await tell("locked", "renewed");
+    expect([late.isLate, lease.isLate]).toEqual([true, false]);
+    expect(gate.isOpen).toBe(true);
+    await pass(999);
+    expect(asked).toHaveLength(1);
+    await pass(1);
+    await tell("locked");
+    await pass(1_000);
+    await tell("renewed");
+    expect(late.isLate).toBe(false);
+    await pass(5_000);
+    expect(sent).toEqual([["r says 0", "other"], ["r"], ["r"]]);
+    expect(errors).toEqual([]);
+    leases.release(late);
+    leases.release(lease);
+  });
+
+  test.each(["is lost", "goes on", "is released"])("that is late is late no longer when it %s", async (end) => {
+    const { leases, asked, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    await pass(leaseMs / 2);
+    await tell("locked");
+    if (end === "is lost") lease.lose();
+    else if (end === "goes on") lease.goOn({ runId: "r", token: "next" });
+    else leases.release(lease);
+    await pass(2_000);
+    expect(asked).toHaveLength(1);
+    if (end !== "is released") expect(lease.isLate).toBe(false);
+  });
+
+  test("is not late once its finish was answered, whatever the answer of a renewal says after that", async () => {
+    const { leases, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    await pass(leaseMs / 2);
+    lease.noteFinishAnswered();
+    await tell("locked");
+    expect(lease.isLate).toBe(false);
+    lease.goOn({ runId: "r", token: "next" });
+    await pass(leaseMs / 2);
+    await tell("locked");
+    expect(lease.isLate).toBe(true);
+    leases.release(lease);
   });
 
   test.each(["is renewed", "is released"])(

@@ -23,12 +23,16 @@ interface Found {
   readonly left?: readonly number[];
   /** Which runs somebody has locked when they are moved for the first time. */
   readonly locked?: readonly string[];
+  /** Whether they are locked still when the tick has waited for them. */
+  readonly staysLocked?: boolean;
   /** How many runs each slice of pruning deletes, and how long it takes. Then none. */
   readonly pruned?: readonly number[];
   readonly pruningMs?: number;
 }
 
-function anEngine({ fails, runs = [], nextDueAt = null, left = [], locked = [], pruned = [], pruningMs = 0 }: Found) {
+function anEngine(found: Found) {
+  const { fails, runs = [], nextDueAt = null, left = [], locked = [], staysLocked = false } = found;
+  const { pruned = [], pruningMs = 0 } = found;
   const slices = [...pruned];
   let monotonic = 0;
   const armed: number[] = [];
@@ -50,6 +54,7 @@ function anEngine({ fails, runs = [], nextDueAt = null, left = [], locked = [], 
     if (name !== "move_due") return [{ answer: answers[name] }];
     const soonAt = /"soonAt":(\d+)/.exec(String(parameter))?.[1];
     const isPatient = soonAt === undefined && !String(parameter).includes("skipsLocked");
+    if (isPatient && staysLocked) throw new QueryError("lock timeout", { sqlState: "55P03", isRolledBack: true });
     events.push(soonAt === undefined ? `${name}${isPatient ? " patiently" : ""}` : `${name} to ${soonAt}`);
     return [{ answer: moves.shift() }];
   };
@@ -160,6 +165,14 @@ test("a tick waits for a run that somebody has locked only after it has dispatch
   await engine.tick();
   const arm = `arm ${noon + minute}`;
   expect(events).toEqual([arm, "move_due", "dispatch a c", "move_due patiently", "dispatch b", "prune_runs"]);
+});
+
+test("a tick that has waited for a locked run in vain goes on, and leaves an alarm that rings within a minute", async () => {
+  const run = { turn: 1, dispatches: 1, isReady: true, isUnfinished: false, nextAt: null, branches: null, dueAt: noon };
+  const runs = ["a", "b"].map((runId) => ({ ...run, runId }));
+  const { engine, events } = anEngine({ runs, left: [0], locked: ["b"], staysLocked: true });
+  await engine.tick();
+  expect(events.slice(2)).toEqual(["dispatch a", `arm ${noon + minute}`, "prune_runs"]);
 });
 
 test("a tick prunes slice by slice until none is left", async () => {

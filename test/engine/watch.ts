@@ -44,6 +44,8 @@ export interface Outlook {
   readonly firesNothing?: boolean;
   /** How much later than two minutes an alarm may ring. Default: 0. */
   readonly graceMs?: number;
+  /** Ids of runs that a test has locked, so that no tick can move their due instants. Default: none. */
+  readonly locked?: ReadonlySet<string>;
   /** When a ring at another deployment failed the last time. It is tried again after a pause, and runs wait so long, nothing else. Undefined: never. */
   readonly rungInVainAt?: number | undefined;
 }
@@ -77,7 +79,7 @@ export class Watch {
     const values = [this.#namespace, carried, environment, endpoint];
     const { rows } = await this.#pool.query<Live>({ name: "live", text: live, values });
     const { runs, kept, schedules } = rows[0] ?? nothing;
-    for (const run of runs) {
+    for (const run of runs.filter(({ run_id }) => rest.locked?.has(run_id) !== true)) {
       const { at, dispatches } = this.#note(run, rest.now);
       const since = run.claimableAt === 0 ? Math.max(rest.since, at) : rest.since;
       const wrong = objection({ ...run, dispatches }, { alarms, ...rest, since });

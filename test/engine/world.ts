@@ -46,6 +46,8 @@ export class World extends WorldNotes {
   readonly chance: Chance;
   /** Id of the deployment that gets all ticks, turns and questions. Default: each process gets some. */
   served: string | undefined;
+  /** Ids of runs that the test has locked. The wake rule is not looked at for them. */
+  readonly locked = new Set<string>();
   /** Decides what becomes of each call. */
   fate: (call: PortCall) => Fate | Promise<Fate> = () => "passes";
   readonly #database: TestDatabase;
@@ -278,6 +280,7 @@ export class World extends WorldNotes {
       now: this.now,
       isExact: this.#isExact,
       firesNothing: options.timeOfDay !== undefined,
+      locked: this.locked,
     });
   }
 }

@@ -72,8 +72,8 @@ export const ofLeases: readonly Ordering[] = [
     name: "leases are renewed once",
     file: "src/engine/claim/leases.ts",
     why: "The same, for a body that takes longer than one and a half leases.",
-    find: "    this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n    try {",
-    replace: "    this.#cancelTimer = undefined;\n    try {",
+    find: "    this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n    await",
+    replace: "    this.#cancelTimer = undefined;\n    await",
   },
   {
     name: "a lease is renewed when it is over",
@@ -88,6 +88,20 @@ export const ofLeases: readonly Ordering[] = [
     why: "A body would go on though nothing that it does is recorded.",
     find: 'if (answer?.outcome === "superseded") this.#lose(lease);',
     replace: 'if (answer?.outcome === "superseded") continue;',
+  },
+  {
+    name: "a turn under a late lease is claimed once more",
+    file: carryOutTurns,
+    why: "Its body would run beside itself, in the same process.",
+    find: "if (late.length === 0) return refs;",
+    replace: "return refs;",
+  },
+  {
+    name: "a turn that is over counts as late",
+    file: "src/engine/invocation.ts",
+    why: "The dispatch of its run's next turn would come to nothing, if the turn itself had locked the run.",
+    find: "    lease.noteFinishAnswered();\n",
+    replace: "",
   },
   {
     name: "a lease that was passed on counts as lost",

@@ -112,8 +112,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/prune-walks races/ends-untaken races/deletions races/deletions-children races/stored-values postgres/pruning engine/retried-parents races/keeping postgres/retention races/remains races/prunes races/late-calls",
   ],
   [
-    /^(renew_leases|void_leases|spare_loss|lease_end)$/,
-    "races/renewals races/groups races/beginnings races/voids races/late-calls races/namespaces races/refusals races/lock-order",
+    /^(renew_leases|lock_leased|void_leases|spare_loss|lease_end)$/,
+    "races/locked-turns races/renewals races/groups races/beginnings races/voids races/late-calls races/namespaces races/refusals races/lock-order",
   ],
   [
     /^(claim|finish)_(runs|branches)$/,

@@ -1,139 +1,15 @@
 /**
  * The leases of an invocation. They are renewed at half-time while bodies run, and when a turn begins that was claimed
  * alone.
+ *
+ * A renewal waits for nothing that somebody has locked: a user's open transaction that has signalled one run may hold that
+ * for an hour. Such a lease is late. It alone is renewed again each second or two, and all others are renewed in time.
  */
-import type { Contract } from "../../core/contract/contract.ts";
 import type { HostClock } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { RenewTurn } from "../../postgres/wire.ts";
-import type { TurnTrace } from "../telemetry.ts";
 import type { Gate } from "./gate.ts";
-
-interface RunAtWork {
-  readonly workflow: { readonly contract: Pick<Contract, "name" | "version"> };
-  /** What it said last of itself, and no finish has told. */
-  readonly lastSaying: string | undefined;
-}
-
-/** One lease. Cheap to hold: most bodies end long before it does. */
-export class Lease {
-  /** Watches the turn. Undefined: nothing does. */
-  trace: TurnTrace | undefined;
-  /** Renews it now, with all others of its invocation. Never rejects. */
-  readonly renewNow: () => Promise<void>;
-  #turn: RenewTurn;
-  #run: RunAtWork | undefined;
-  #contract: Pick<Contract, "name" | "version"> | undefined;
-  #isLost = false;
-  #isFinishSent = false;
-  #isGivenBack = false;
-  #isLossTold = false;
-  #cancel: { readonly reason: string | undefined } | undefined;
-  readonly #listeners = new Set<() => void>();
-  readonly #cancelListeners = new Set<(reason: string | undefined) => void>();
-
-  constructor(turn: RenewTurn, renewNow: () => Promise<void>) {
-    this.#turn = turn;
-    this.renewNow = renewNow;
-  }
-
-  /** The turn and its token. */
-  get turn(): RenewTurn {
-    return this.#turn;
-  }
-
-  /** Whether somebody else may have the turn by now. */
-  get isLost(): boolean {
-    return this.#isLost;
-  }
-
-  /** The contract of its run, once that is known. */
-  get contract(): Pick<Contract, "name" | "version"> | undefined {
-    return this.#contract;
-  }
-
-  /** Whether its finish was sent. The database may have taken it, even if no answer came. */
-  get isFinishSent(): boolean {
-    return this.#isFinishSent;
-  }
-
-  /** Whether it was given back. Somebody else may have it, so nothing is sent for it any more. */
-  get isGivenBack(): boolean {
-    return this.#isGivenBack;
-  }
-
-  get isLossTold(): boolean {
-    return this.#isLossTold;
-  }
-
-  /** Notes the run in memory that the turn is carried out with. */
-  noteRun(run: RunAtWork): void {
-    this.noteContract(run.workflow.contract);
-    this.#run = run;
-  }
-
-  /** The renewal to send, with what the run says of itself. */
-  get renewal(): RenewTurn {
-    const says = this.#run?.lastSaying;
-    return says === undefined ? this.#turn : { ...this.#turn, says };
-  }
-
-  noteContract(contract: Pick<Contract, "name" | "version">): void {
-    this.#contract = contract;
-  }
-
-  noteFinishSent(): void {
-    this.#isFinishSent = true;
-  }
-
-  noteLossTold(): void {
-    this.#isLossTold = true;
-  }
-
-  /**
-   * Goes on with the next turn of the same run, which has a token of its own. A renewal may have found the old token
-   * gone, since the finish that has claimed the next turn was taken and its answer was lost. The new token is not lost.
-   */
-  goOn(turn: RenewTurn): void {
-    this.#turn = turn;
-    this.trace = undefined; // that of the turn before has ended
-    this.#isFinishSent = false;
-    this.#isLost = this.#isGivenBack;
-    this.#cancel = undefined;
-  }
-
-  /** Ends the turn here, so that another process may have it at once. */
-  giveBack(): void {
-    this.#isGivenBack = true;
-    this.lose();
-  }
-
-  /** Calls `listener` when the lease is lost, unless the function that it answers is called before. */
-  whenLost(listener: () => void): () => void {
-    if (this.#isLost) listener();
-    else this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** Calls `listener` when its run is to be cancelled, unless the function that it answers is called before. */
-  whenCancelled(listener: (reason: string | undefined) => void): () => void {
-    if (this.#cancel !== undefined) listener(this.#cancel.reason);
-    else this.#cancelListeners.add(listener);
-    return () => this.#cancelListeners.delete(listener);
-  }
-
-  /** Notes that its run is to be cancelled. The turn goes on: what its body has done by now is recorded. */
-  noteCancel(reason: string | undefined): void {
-    if (this.#cancel !== undefined) return;
-    this.#cancel = { reason };
-    for (const listener of this.#cancelListeners) listener(reason);
-  }
-
-  lose(): void {
-    this.#isLost = true;
-    for (const listener of this.#listeners) listener();
-  }
-}
+import { Lease } from "./lease.ts";
 
 export interface LeasesOptions {
   readonly calls: Calls;
@@ -163,6 +39,7 @@ export class Leases {
   readonly #onLost: (lease: Lease) => void;
   readonly #held = new Set<Lease>();
   #cancelTimer: (() => void) | undefined;
+  #cancelLateTimer = () => {};
   /** How many renewals in a row have failed. */
   #failures = 0;
 
@@ -239,6 +116,7 @@ export class Leases {
     if (this.#held.size > 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    this.#cancelLateTimer();
     this.#succeed();
   }
 
@@ -249,21 +127,40 @@ export class Leases {
   };
 
   async #renew(): Promise<void> {
-    const held = [...this.#held].map((lease) => ({ lease, turn: lease.turn }));
     this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());
+    await this.#renewSome([...this.#held], ({ renewal }) => renewal);
+  }
+
+  /** Renews these leases, but for those that somebody has locked. */
+  async #renewSome(leases: readonly Lease[], renewalOf: (lease: Lease) => RenewTurn): Promise<void> {
+    const sent = leases.map((lease) => ({ lease, turn: lease.turn }));
     try {
-      const renewals = held.map(({ lease }) => lease.renewal);
-      const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: renewals });
-      for (const [index, { lease, turn }] of held.entries()) {
+      const renewals = leases.map(renewalOf);
+      const call = { leaseMs: this.#leaseMs, skipsLocked: true, turns: renewals } as const;
+      const { turns } = await this.#calls.renewLeases(call);
+      for (const [index, { lease, turn }] of sent.entries()) {
         const answer = turns[index];
         if (lease.turn !== turn) continue; // it goes on under a new token by now
+        lease.noteLate(answer?.outcome === "locked");
         if (answer?.outcome === "superseded") this.#lose(lease);
-        else if (answer?.cancel != null) lease.noteCancel(answer.cancel.reason ?? undefined);
+        else if (answer?.outcome === "renewed" && answer.cancel != null)
+          lease.noteCancel(answer.cancel.reason ?? undefined);
       }
       this.#succeed();
+      this.#renewLateSoon();
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** Renews the late leases soon. They say nothing of their runs, so that a branch whose run is locked is late no longer. */
+  #renewLateSoon(): void {
+    const late = () => [...this.#held].filter(({ isLate }) => isLate);
+    this.#cancelLateTimer();
+    if (late().length === 0) return;
+    this.#cancelLateTimer = this.#host.after(shortestPauseMs * (1 + this.#random()), () => {
+      if (late().length > 0) void this.#renewSome(late(), ({ turn }) => turn);
+    });
   }
 
   /**
@@ -288,6 +185,7 @@ export class Leases {
     const soonMs = Math.min(shortestPauseMs + this.#random() * growing, this.#leaseMs / 2);
     this.#failures += 1;
     this.#gate.close(this);
+    this.#cancelLateTimer();
     this.#cancelTimer?.();
     this.#cancelTimer = this.#host.after(soonMs, () => void this.#renew());
   }

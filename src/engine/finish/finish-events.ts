@@ -4,7 +4,7 @@ import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
 import { fromStored } from "../../core/codec/stored-value.ts";
 import { placeName } from "../../core/replay/demand.ts";
 import type { FinishBranch, FinishRun, Place } from "../../postgres/wire.ts";
-import type { Lease } from "../claim/leases.ts";
+import type { Lease } from "../claim/lease.ts";
 import type { LayoverEvent, TraceRef } from "../events.ts";
 import type { Finish } from "./lesser-finishes.ts";
 

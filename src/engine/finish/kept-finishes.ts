@@ -5,6 +5,9 @@
  *
  * At first one of them is sent alone. Only when the database takes it, the others follow, a few at a time. So a
  * database that comes back does not meet all of them at once.
+ *
+ * A run that somebody has locked keeps its own finish only: the others go on. Such a finish waits at the lock whenever it
+ * is sent, and so one of them is sent in each round. Otherwise they would take all connections of the pool.
  */
 import type { HostClock } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
@@ -30,8 +33,8 @@ export interface KeptFinishesOptions {
 const mostBytes = 64 * 1024 * 1024;
 const shortestPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** The longest pause if the database gave no answer. It may be back at any moment. */
-const longestUnansweredMs = 5_000;
+/** The longest pause if the database gave no answer, or the run was locked. That may be over at any moment. */
+const longestBriefMs = 5_000;
 /** How many of them are sent at a time, once the database has taken one. */
 const senders = 8;
 
@@ -80,22 +83,28 @@ export class KeptFinishes {
 
   /** Sends the first one to see whether the database takes any, then the others. Answers whether any was taken. */
   async #sendRound(): Promise<boolean> {
-    const queue = [...this.#kept.keys()].values();
+    const locked = [...this.#kept.keys()].filter(this.#isLocked);
+    const queue = new Set([...locked, ...this.#kept.keys()]).values();
     let isStopped = false;
+    let isAnyLocked = false;
     let isAnyTaken = false;
     const sendSome = async (most: number): Promise<void> => {
       for (let sent = 0; sent < most && !isStopped; sent += 1) {
         const { value: finish } = queue.next();
         if (finish === undefined) return;
+        if (isAnyLocked && this.#isLocked(finish)) continue;
         const refusal = await this.#send(finish);
         isAnyTaken ||= refusal === undefined;
         isStopped ||= refusal?.isOfDatabase ?? false;
+        isAnyLocked ||= refusal?.isLocked ?? false;
       }
     };
     await sendSome(1);
     await Promise.all(Array.from({ length: senders }, () => sendSome(Number.POSITIVE_INFINITY)));
     return isAnyTaken;
   }
+
+  readonly #isLocked = (finish: KeptFinish): boolean => this.#kept.get(finish)?.isLocked ?? false;
 
   async #send(finish: KeptFinish): Promise<Refusal | undefined> {
     if (!this.#kept.has(finish)) return undefined;
@@ -116,7 +125,8 @@ export class KeptFinishes {
     const { host, random } = this.#options;
     const refusals = [...this.#kept.values()];
     if (round === 0 && refusals.some(({ isOfValue }) => isOfValue)) return; // no pause makes it fit
-    const longest = refusals.some(({ isAnswered }) => isAnswered) ? longestPauseMs : longestUnansweredMs;
+    const isBrief = refusals.every(({ isAnswered, isLocked }) => isLocked || !isAnswered);
+    const longest = isBrief ? longestBriefMs : longestPauseMs;
     const growing = Math.min(shortestPauseMs * 2 ** round, longest - shortestPauseMs);
     const end = Math.min(...[...this.#kept.keys()].map(({ endsAt }) => endsAt));
     const ms = Math.min(shortestPauseMs + random() * growing, Math.max(0, end - host.monotonic()));

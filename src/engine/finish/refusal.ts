@@ -8,14 +8,17 @@ export interface Refusal {
   readonly isOfValue: boolean;
   /** Whether the database takes nothing at present: it is away, full or read-only, or a right is missing. */
   readonly isOfDatabase: boolean;
+  /** Whether somebody else had locked the run for too long: SQLSTATE 55P03. It may be free at any moment. */
+  readonly isLocked: boolean;
   /** Whether the database has answered at all. */
   readonly isAnswered: boolean;
   /** The reason in ASCII, so that it can be stored where the value could not. */
   readonly reason: string;
 }
 
-/** The errors that concern one result: a value, a constraint, a user's trigger, a damaged page. */
-const aboutOne = /^(22|23|54|P0|XX)/;
+const lockNotAvailable = "55P03";
+/** The errors that concern one result: a value, a constraint, a locked row, a user's trigger, a damaged page. */
+const aboutOne = /^(22|23|54|55P03|P0|XX)/;
 const longestReason = 300;
 
 /** Reads a refusal from the answer. Undefined: the finish was not refused. */
@@ -37,6 +40,7 @@ function describe(error: unknown, sqlState: string | undefined, message: string)
     error,
     isOfValue: sqlState !== undefined && /^(22|54)/.test(sqlState),
     isOfDatabase: sqlState === undefined || !aboutOne.test(sqlState),
+    isLocked: sqlState === lockNotAvailable,
     isAnswered: sqlState !== undefined && !/^(08|57P)/.test(sqlState),
     reason: sqlState === undefined ? printable : `${printable} (${sqlState})`,
   };

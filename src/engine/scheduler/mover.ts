@@ -4,8 +4,10 @@
  */
 import { groupsOf, isSuspect } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
+import { motionMinute } from "../../core/waking.ts";
 import type { Move } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
+import { refusalBy } from "../finish/refusal.ts";
 import type { DelayedTurn, Look } from "./due-runs.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
@@ -59,6 +61,27 @@ export class Mover {
     const free = looks.filter(({ move }) => !isLocked.has(move.runId));
     await this.dispatch(free.flatMap(({ turns }) => turns));
     return looks.filter(({ move }) => isLocked.has(move.runId));
+  }
+
+  /**
+   * Waits for the runs that somebody had locked, a while. The others have gone ahead, so what was armed may have rung. If
+   * some are locked still, a tick looks at them in a minute.
+   */
+  async moveLocked(locked: readonly Look[], countsAnew: boolean): Promise<void> {
+    const { context, limit } = this.#options;
+    const { clock, alarms } = context.options.calls;
+    const soonAt = motionMinute(clock.now());
+    const looks = locked.map(({ move, turns }) => ({
+      move: { ...move, dueAt: move.dueAt && Math.max(move.dueAt, soonAt) },
+      turns,
+    }));
+    try {
+      await this.moveOn(looks, { countsAnew, soonAt, skipsLocked: false });
+    } catch (error) {
+      if (!refusalBy(error).isLocked) throw error;
+      context.report(error, "looking for what is due");
+      await limit.wait(() => alarms.arm([soonAt]));
+    }
   }
 
   /** Dispatches turns. A dispatch that fails is reported, and the next one follows: the alarm of the run stands. */

@@ -264,7 +264,7 @@ class Tick {
     const { options, host, registry } = this.#context;
     const { retention } = registry;
     const { calls, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
-    await this.#moveLocked(looksAtAll);
+    await this.#mover.moveLocked(this.#locked, looksAtAll);
     await this.#kept.sendLocked();
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs, retention }));
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
@@ -280,15 +280,5 @@ class Tick {
       hasSeenAll,
       triedThrough: looksAtAll && !hasSeenAll ? this.#triedThrough : undefined,
     };
-  }
-
-  /** Waits for the runs that somebody had locked. The others have gone ahead, so what was armed may have rung. */
-  async #moveLocked(countsAnew: boolean): Promise<void> {
-    const soonAt = motionMinute(this.#context.options.calls.clock.now());
-    const looks = this.#locked.map(({ move, turns }) => ({
-      move: { ...move, dueAt: move.dueAt && Math.max(move.dueAt, soonAt) },
-      turns,
-    }));
-    await this.#mover.moveOn(looks, { countsAnew, soonAt, skipsLocked: false });
   }
 }

@@ -8,7 +8,7 @@ import { type HostClock, QueryError, type TransactionClient, UnknownCommit } fro
 import { type Demand, placeName, type StepBody } from "../../core/replay/demand.ts";
 import { idempotencyKey } from "../../core/replay/seeded.ts";
 import type { FinishAnswer, Place } from "../../postgres/wire.ts";
-import type { Lease } from "../claim/leases.ts";
+import type { Lease } from "../claim/lease.ts";
 import type { Bodies } from "./bodies.ts";
 import { BodyLimits, type RunEnd } from "./body-limits.ts";
 

@@ -1,7 +1,7 @@
 /** Carries out a turn of a run, and the turns that follow it within the same invocation. */
 import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedRun, ClaimTurn, FinishAnswer } from "../../postgres/wire.ts";
-import type { Lease } from "../claim/leases.ts";
+import type { Lease } from "../claim/lease.ts";
 import { branchRefs } from "../finish/follow-ups.ts";
 import type { Invocation, TurnAtWork } from "../invocation.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";

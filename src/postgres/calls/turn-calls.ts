@@ -49,7 +49,12 @@ export function turnCalls(sender: CallSender) {
       return sender.once("finish_once", (armed) => ({ turn: { ...turn, armed } }), send);
     },
 
-    renewLeases(call: { readonly leaseMs: number; readonly turns: readonly wire.RenewTurn[] }): Promise<{
+    /** `skipsLocked`: it does not wait for what somebody has locked, and answers `locked` for it. */
+    renewLeases(call: {
+      readonly leaseMs: number;
+      readonly turns: readonly wire.RenewTurn[];
+      readonly skipsLocked?: true;
+    }): Promise<{
       readonly now: number;
       readonly turns: readonly wire.RenewAnswer[];
     }> {

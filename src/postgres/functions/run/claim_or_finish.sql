@@ -1,7 +1,7 @@
 -- Claims or finishes (`is_finish`) a set of turns, in stretches (in_stretches). Answers one answer for each, in their order.
 --
 -- If a set raises, the transaction goes back to where it began, and all is done again item by item. A finish that then raises
--- answers that itself. A deadlock fails the whole call.
+-- answers that itself. A deadlock fails the whole call. If the set has waited for a lock in vain, each item waits for 100 ms only.
 create or replace function layover.claim_or_finish(p jsonb, is_finish boolean) returns json[]
 language plpgsql volatile as $$
 declare
@@ -62,6 +62,8 @@ begin
     exception when others then
       if v_try = 2 or sqlstate like '40%' then
         raise;
+      elsif sqlstate = '55P03' then
+        perform set_config('lock_timeout', '100ms', true);
       end if;
     end;
   end loop;

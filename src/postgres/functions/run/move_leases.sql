@@ -20,8 +20,12 @@ begin
         (o.turn->>'occurrence')::integer as occurrence, (o.turn->>'token')::uuid as token
       from layover.in_lock_order(p->'turns') as o
   loop
+    if p ? 'skipsLocked' and not layover.lock_leased(i.run_id, i.path, i.occurrence, says => i.turn ? 'says') then
+      v_answers[i.place] := json_build_object('outcome', 'locked');
+      continue;
+    end if;
     if i.path is not null then
-      if gives_back or i.run_id::text = any (v_saying) then -- the run is locked before its branches
+      if gives_back or i.run_id::text = any (v_saying) and not p ? 'skipsLocked' then -- the run is locked before its branches
         perform from layover.run_state t where t.run_id = i.run_id for update;
       end if;
       update layover.pending b

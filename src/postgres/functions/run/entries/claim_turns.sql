@@ -4,9 +4,11 @@
 -- `later`. A turn that must go alone comes in a call of its own, since it locks its run: other claims of branches read the run without
 -- a lock.
 --
+-- It waits for a lock for 10 s, since its caller gives up after 15 s (see finish_turns).
+--
 -- Deliveries of webhooks may have kept signals for a run before it was there: its first claim takes them.
 create or replace function layover.claim_turns(p jsonb) returns json
-language plpgsql volatile as $$
+language plpgsql volatile set lock_timeout = '10s' as $$
 declare
   v_answers json[] := '{}';
   v_fitting integer;

@@ -2,8 +2,11 @@
 --
 -- If one of them raises, for whatever reason (also a full disk), the set is done again item by item, so that one bad item does not
 -- fail the others. Only a deadlock fails the whole call: the caller sends it again at once.
+--
+-- It waits for a lock for 5 s. A user's open transaction that has signalled one of these runs may hold that for an hour. The caller gives up
+-- after 15 s, but a statement that nobody awaits any more would wait on, and keep the locks of the others.
 create or replace function layover.finish_turns(p jsonb) returns json
-language plpgsql volatile as $$
+language plpgsql volatile set lock_timeout = '5s' as $$
 declare
   v_answers json[] := '{}';
 begin

@@ -6,7 +6,7 @@
 -- there. (This is rare. If `soonAt` were armed each time, each tick would cause another one.)
 --
 -- `skipsLocked`: it does not wait for a run that somebody has locked, and names that run in `locked`. Otherwise a user's open transaction
--- that has signalled one run would hold up all others of the tick.
+-- that has signalled one run would hold up all others of the tick. Without it, it waits for a lock for 5 s (see finish_turns).
 --
 -- A move names the turn of the run that is about to be dispatched, and that of each branch. If the run or the branch has another turn by
 -- now, its claim refuses that dispatch. So it counts as not dispatched. (Code of an earlier release does not name the turn of the run.)
@@ -17,7 +17,7 @@
 -- A blocked run that a new deployment dispatches gets a due instant like any other, so that a dispatch that is lost is tried again.
 -- It has none when it is blocked again.
 create or replace function layover.move_due(p jsonb) returns json
-language plpgsql volatile as $$
+language plpgsql volatile set lock_timeout = '5s' as $$
 declare
   v_soon  constant timestamptz := layover.from_ms((p->>'soonAt')::bigint);
   v_is_new constant boolean := coalesce((p->>'isNew')::boolean, false);

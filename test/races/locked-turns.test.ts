@@ -1,0 +1,100 @@
+/** Somebody's open transaction may hold the row of a run for an hour. The calls of a process then give up that run, and nothing else. */
+import { beforeEach, describe, expect, test } from "vitest";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { aFanOut, aRecord, aRunAtWork, at, minute, noon, type Run, terms, tokenOf } from "./runs.ts";
+import { type Session, stageOn } from "./stage.ts";
+
+describeSomePostgres(
+  "where somebody has locked a run,",
+  (database) => {
+    const stage = stageOn(database);
+    const lock = (run: Run) => stage.hold("select from layover.run_state where run_id = $1 for update", [run.id]);
+    const isFree = async (run: Run) =>
+      (await stage.look("select from layover.run_state where run_id = $1 for update skip locked", [run.id])).length > 0;
+
+    test("the finishes of one call that come with it are recorded, and it is refused, before their process gives up", async () => {
+      const runs = [await aRunAtWork(stage), await aRunAtWork(stage), await aRunAtWork(stage)];
+      const [first, locked, last] = runs as [Run, Run, Run];
+      const holder = await lock(locked);
+      const turns = runs.map((run) => run.toFinish({ token: "first", next: "ready", records: [aRecord("step", "a")] }));
+      const { turns: answers } = await stage.onlooker.call("finish_turns", { ...terms, turns });
+      expect(answers).toMatchObject([
+        { outcome: "finished" },
+        { outcome: "raised", sqlState: "55P03" },
+        { outcome: "finished" },
+      ]);
+      expect([await isFree(first), await isFree(last)]).toEqual([true, true]);
+      await holder.commit();
+      const again = turns.filter(({ runId }) => runId === locked.id);
+      expect(await stage.onlooker.call("finish_turns", { ...terms, turns: again })).toMatchObject({
+        turns: [{ outcome: "finished" }],
+      });
+    });
+
+    // What a process sends has 15 s, and giving back has 5 s. A statement that nobody awaits any more would go on waiting, and hold what it has locked.
+    test("each call of a turn or a tick ends before its process stops waiting for it", async () => {
+      const limits = await stage.look(
+        `select p.proname, setting from pg_proc p, unnest(p.proconfig) as setting
+          where pronamespace = 'layover'::regnamespace and setting like 'lock_timeout=%' order by p.proname`,
+      );
+      expect(Object.fromEntries(limits.map(({ proname, setting }) => [proname, setting]))).toEqual({
+        claim_turns: "lock_timeout=10s",
+        finish_turns: "lock_timeout=5s",
+        move_due: "lock_timeout=5s",
+        renew_leases: "lock_timeout=10s",
+        return_leases: "lock_timeout=4s",
+      });
+    });
+
+    describe("a renewal that skips what is locked", () => {
+      const renew = async (by: Session, turns: readonly object[]) =>
+        (await by.call("renew_leases", { leaseMs: minute, skipsLocked: true, turns })).turns;
+      const leaseOf = (run: Run, token: string, more: object = {}) => ({
+        runId: run.id,
+        token: tokenOf(token),
+        ...more,
+      });
+      const until = { outcome: "renewed", leasedUntil: noon + 2 * minute };
+
+      beforeEach(async () => {
+        await stage.onlooker.query("set statement_timeout = '5s'");
+        await stage.clock.set(noon);
+      });
+
+      test("renews the others, says which it has left, and leaves that as it was", async () => {
+        const runs = [await aRunAtWork(stage), await aRunAtWork(stage), await aRunAtWork(stage)];
+        const [, locked] = runs as [Run, Run, Run];
+        const { leasedUntil } = await locked.state();
+        const holder = await lock(locked);
+        await stage.clock.set(noon + minute);
+        const turns = runs.map((run) => leaseOf(run, "first"));
+        expect(await renew(stage.onlooker, turns)).toMatchObject([until, { outcome: "locked" }, until]);
+        await holder.commit();
+        expect(await locked.state()).toMatchObject({ leasedUntil });
+        expect(await renew(stage.onlooker, turns)).toMatchObject([until, until, until]);
+      });
+
+      test("leaves a branch that is locked, and one that says something of a run that is", async () => {
+        const run = await aFanOut(stage, ["a", "b"]);
+        const [a, b] = [leaseOf(run, "a", at("a")), leaseOf(run, "b", at("b"))];
+        const ofA = await stage.hold("select from layover.pending where run_id = $1 and path = 'a' for update", [
+          run.id,
+        ]);
+        expect(await renew(stage.onlooker, [a, b])).toMatchObject([{ outcome: "locked" }, { outcome: "renewed" }]);
+        await ofA.commit();
+        await lock(run);
+        expect(await renew(stage.onlooker, [{ ...a, says: '0"packing"' }])).toMatchObject([{ outcome: "locked" }]);
+        expect(await renew(stage.onlooker, [a, b])).toMatchObject([{ outcome: "renewed" }, { outcome: "renewed" }]);
+      });
+
+      test("tells at once of what is gone, or somebody else's", async () => {
+        const [run, other] = [await aRunAtWork(stage), await aFanOut(stage, ["a"])];
+        const superseded = { outcome: "superseded" };
+        const gone = { runId: "00000000-0000-7000-8000-000000000009", token: tokenOf("first") };
+        const turns = [gone, leaseOf(run, "stranger"), leaseOf(other, "a", at("gone"))];
+        expect(await renew(stage.onlooker, turns)).toMatchObject([superseded, superseded, superseded]);
+      });
+    });
+  },
+  { perTest: true },
+);
