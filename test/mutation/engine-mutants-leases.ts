@@ -98,9 +98,9 @@ export const ofLeases: readonly Ordering[] = [
   },
   {
     name: "a turn that is over counts as late",
-    file: "src/engine/invocation.ts",
+    file: "src/engine/claim/lease.ts",
     why: "The dispatch of its run's next turn would come to nothing, if the turn itself had locked the run.",
-    find: "    lease.noteFinishAnswered();\n",
+    find: " && !this.#isFinishAnswered",
     replace: "",
   },
   {
