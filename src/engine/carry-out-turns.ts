@@ -56,12 +56,7 @@ export async function carryOut(
 function withoutLate({ leases }: EngineContext, refs: readonly TurnRef[]): readonly TurnRef[] {
   const late = [...leases].filter(({ isLate }) => isLate);
   if (late.length === 0) return refs;
-  return refs.filter(
-    ({ runId, branch }) =>
-      !late.some(
-        ({ turn }) => turn.runId === runId && turn.path === branch?.path && turn.occurrence === branch?.occurrence,
-      ),
-  );
+  return refs.filter((ref) => !late.some((lease) => lease.isOf(ref)));
 }
 
 class ClaimedTurns {
@@ -153,7 +148,7 @@ class ClaimedTurns {
     askedAt: number,
   ): Promise<void> {
     const invocation = this.#invocation;
-    const lease = invocation.leases.hold({ runId: turn.runId, token: turn.token, ...branch });
+    const lease = invocation.leases.hold({ runId: turn.runId, token: turn.token, ...branch }, turn.turn);
     this.#context.leases.add(lease);
     try {
       // It was claimed alone, so it says that it begins, before it does anything.

@@ -255,7 +255,6 @@ export class Invocation {
   }
 
   #tellOf(lease: Lease, taken: Finish, answer: Awaited<ReturnType<Finishes["send"]>>): void {
-    lease.noteFinishAnswered();
     if (answer.outcome === "superseded" && !lease.isGivenBack) this.tellLoss(lease);
     const { contract } = lease;
     if (answer.outcome !== "finished" || contract === undefined) return;

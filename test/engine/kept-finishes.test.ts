@@ -1,8 +1,13 @@
 /** When what the database refused is sent again, and when it is given up. */
 import { describe, expect, test } from "vitest";
+import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Gate } from "../../src/engine/claim/gate.ts";
+import { Finishes } from "../../src/engine/finish/finishes.ts";
 import { KeptFinishes } from "../../src/engine/finish/kept-finishes.ts";
 import type { Refusal } from "../../src/engine/finish/refusal.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
+import { newestMigration } from "../../src/postgres/schema-fit.ts";
+import type { FinishRun } from "../../src/postgres/wire.ts";
 import { Timers } from "../../src/testing/timers.ts";
 
 const megabyte = 1024 * 1024;
@@ -25,6 +30,7 @@ function aProcess() {
   const kept = new KeptFinishes({ gate, host: timers, random: () => 0.999 });
   const rest = () => new Promise((resolve) => setImmediate(resolve));
   return {
+    timers,
     gate,
     kept,
     /** Keeps one that is refused until the test says otherwise. */
@@ -130,6 +136,35 @@ describe("a finish that was refused is sent again", () => {
   });
 });
 
+test("finishes of one call that was refused, since one of their runs is locked, are not taken for locked all", async () => {
+  const { kept, gate, timers, pass } = aProcess();
+  const answer = async (text: string, [parameter]: readonly unknown[] = []) => {
+    if (text.includes("read_clock")) return [{ answer: { now: 0, migration: newestMigration } }];
+    const { turns }: { turns: readonly FinishRun[] } = JSON.parse(String(parameter));
+    if (turns.some(({ runId }) => runId === "locked"))
+      throw new QueryError("lock timeout", { sqlState: "55P03", isRolledBack: true });
+    return [{ answer: { now: 0, turns: turns.map(() => ({ outcome: "finished" })) } }];
+  };
+  const query: Query = Object.assign(answer, { endpoint: "here" });
+  const calls = makeCalls({ query, namespace: "default", alarm: async () => {}, host: timers });
+  const runIds = ["locked", "locked", "locked", "other", "another"];
+  const claim = {
+    ...{ environment: "production", endpoint: "here", versions: {} },
+    ...{ leaseMs: 60_000, maxClaims: 6, maxBeginnings: 3 },
+  };
+  const finishes = new Finishes({
+    ...{ calls, host: timers, claim, turns: runIds.length, kept },
+    endsAt: Number.POSITIVE_INFINITY,
+    onError: () => {},
+  });
+  const taken: string[] = [];
+  for (const runId of runIds)
+    void finishes.send({ runId, token: "t", position: 1, next: "ready" }, [], ({ runId }) => void taken.push(runId));
+  await pass(3_000);
+  expect(taken.toSorted()).toEqual(["another", "other"]);
+  expect(gate.isOpen).toBe(true);
+});
+
 describe("a finish that was refused is given up", () => {
   test("at its end, after a last try", async () => {
     const { keep, pass, gate } = aProcess();
@@ -138,6 +173,14 @@ describe("a finish that was refused is given up", () => {
     expect(finish.sentAt.at(-1)).toBe(7_000);
     expect(finish.givenUp).toBe(full.error);
     expect(gate.isOpen).toBe(true);
+  });
+
+  test("at its end, with all others whose runs are locked, whichever was sent last", async () => {
+    const { keep, pass, kept } = aProcess();
+    const ones = Array.from({ length: 5 }, () => keep(locked, { endsAt: 7_000 }));
+    await pass(7_000);
+    expect(ones.map(({ givenUp }) => givenUp)).toEqual(ones.map(() => locked.error));
+    expect(kept.size).toBe(0);
   });
 
   test("when its process gives up all of them, and so is each that comes later", async () => {

@@ -63,7 +63,7 @@ function aHolder() {
 describe("a lease", () => {
   test("stands without a question for half its time, and is renewed after that: then it may be somebody else's", async () => {
     const { leases, asked, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
     expect(await leases.stands(lease, 1 - leaseMs / 2)).toBe(true);
     expect(asked).toEqual([]);
     for (const [outcome, stands] of [
@@ -80,7 +80,7 @@ describe("a lease", () => {
 
   test("is renewed at half-time, and at each half-time after that, until it is released", async () => {
     const { leases, asked, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
     await pass(leaseMs / 2 - 1);
     expect(asked).toHaveLength(0);
     await pass(1);
@@ -96,7 +96,7 @@ describe("a lease", () => {
 
   test("that is superseded is lost, and its holder told", async () => {
     const { leases, lost, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
     let told = 0;
     lease.whenLost(() => {
       told += 1;
@@ -110,7 +110,7 @@ describe("a lease", () => {
 
   test("that is superseded once its finish was sent is not told of: the finish may have been taken", async () => {
     const { leases, lost, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
     lease.noteFinishSent();
     await pass(leaseMs / 2);
     await tell("superseded");
@@ -120,16 +120,16 @@ describe("a lease", () => {
 
   test("that went on under a token of its own is not lost when the old one is superseded", async () => {
     const { leases, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
     await pass(leaseMs / 2);
-    lease.goOn({ runId: "r", token: "next" });
+    lease.goOn({ runId: "r", token: "next" }, 2);
     await tell("superseded");
     expect(lease.isLost).toBe(false);
   });
 
   test("whose renewal fails is not lost: it is renewed a second later, and only the first failure is told", async () => {
     const { leases, asked, errors, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
     await pass(leaseMs / 2);
     asked[0]?.reject(new Error("broken"));
     await pass(0);
@@ -149,9 +149,9 @@ describe("a lease", () => {
 
   test("that somebody has locked is late: it alone is renewed again, a second or two later, and nothing is told", async () => {
     const { leases, asked, sent, errors, gate, pass, tell } = aHolder();
-    const late = leases.hold({ runId: "r", token: "t" });
+    const late = leases.hold({ runId: "r", token: "t" }, 1);
     late.noteRun({ workflow: { contract: { name: "w", version: 1 } }, lastSaying: "0" });
-    const lease = leases.hold({ runId: "other", token: "t" });
+    const lease = leases.hold({ runId: "other", token: "t" }, 1);
     await pass(leaseMs / 2);
     await tell("locked", "renewed");
     expect([late.isLate, lease.isLate]).toEqual([true, false]);
@@ -172,36 +172,43 @@ describe("a lease", () => {
 
   test.each(["is lost", "goes on", "is released"])("that is late is late no longer when it %s", async (end) => {
     const { leases, asked, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
     await pass(leaseMs / 2);
     await tell("locked");
     if (end === "is lost") lease.lose();
-    else if (end === "goes on") lease.goOn({ runId: "r", token: "next" });
+    else if (end === "goes on") lease.goOn({ runId: "r", token: "next" }, 2);
     else leases.release(lease);
     await pass(2_000);
     expect(asked).toHaveLength(1);
     if (end !== "is released") expect(lease.isLate).toBe(false);
   });
 
-  test("is not late once its finish was answered, whatever the answer of a renewal says after that", async () => {
-    const { leases, pass, tell } = aHolder();
-    const lease = leases.hold({ runId: "r", token: "t" });
-    await pass(leaseMs / 2);
-    lease.noteFinishAnswered();
-    await tell("locked");
-    expect(lease.isLate).toBe(false);
-    lease.goOn({ runId: "r", token: "next" });
-    await pass(leaseMs / 2);
-    await tell("locked");
-    expect(lease.isLate).toBe(true);
+  test("is of one turn of a run or a branch, and of the next one once it goes on", () => {
+    const { leases } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" }, 1);
+    const ofBranch = leases.hold({ runId: "r", token: "t", path: "a", occurrence: 0 }, 1);
+    const turns = [
+      { runId: "r", turn: 1 },
+      { runId: "r", turn: 2 },
+      { runId: "other", turn: 1 },
+      { runId: "r", turn: 1, branch: { path: "a", occurrence: 0 } },
+      { runId: "r", turn: 1, branch: { path: "a", occurrence: 1 } },
+      { runId: "r", turn: 1, branch: { path: "b", occurrence: 0 } },
+    ];
+    const those = (one: Lease) => turns.filter((turn) => one.isOf(turn));
+    expect(those(lease)).toEqual([turns[0]]);
+    expect(those(ofBranch)).toEqual([turns[3]]);
+    lease.goOn({ runId: "r", token: "next" }, 2);
+    expect(those(lease)).toEqual([turns[1]]);
     leases.release(lease);
+    leases.release(ofBranch);
   });
 
   test.each(["is renewed", "is released"])(
     "whose renewal fails lets its process claim nothing until it %s",
     async (end) => {
       const { leases, gate, asked, pass, tell } = aHolder();
-      const lease = leases.hold({ runId: "r", token: "t" });
+      const lease = leases.hold({ runId: "r", token: "t" }, 1);
       await pass(leaseMs / 2);
       expect(gate.isOpen).toBe(true);
       asked[0]?.reject(new Error("broken"));
@@ -224,7 +231,7 @@ describe("what goes alone", () => {
     ["what nobody knows", false],
   ])("is told that it is %s when it begins: does it? %s", async (outcome, does) => {
     const { leases, pass, tell } = aHolder();
-    const begun = leases.begin(leases.hold({ runId: "r", token: "t" }), 1);
+    const begun = leases.begin(leases.hold({ runId: "r", token: "t" }, 1), 1);
     await pass(0);
     await tell(outcome);
     expect(await begun).toBe(does);
@@ -235,7 +242,7 @@ describe("what goes alone", () => {
     ["superseded", false],
   ])("begins without an answer, unless its lease was lost meanwhile: it was %s", async (outcome, does) => {
     const { leases, errors, pass, tell, fail } = aHolder();
-    const begun = leases.begin(leases.hold({ runId: "r", token: "t" }), 1);
+    const begun = leases.begin(leases.hold({ runId: "r", token: "t" }, 1), 1);
     await pass(0);
     await pass(leaseMs / 2);
     await tell(outcome);

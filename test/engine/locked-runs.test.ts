@@ -6,7 +6,7 @@ import type { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { tested, worldOf } from "./playing.ts";
-import type { World } from "./world.ts";
+import { World } from "./world.ts";
 
 const database = testDatabase();
 const minute = 60_000;
@@ -70,6 +70,30 @@ test("for 20 minutes, its result is kept, and other runs are started, carried ou
   expect(world.time).toBeLessThanOrEqual(releasedAt + 10_000);
   await world.pass("10 minutes");
   expect(bodies).toEqual([locked, ...others].map(({ runId }) => runId));
+});
+
+test("while a new deployment looks at all blocked runs: it is tried again once the lock is gone", async () => {
+  const build = (id: string, step: string) => ({
+    deployment: { name: "server", id },
+    workflows: [
+      tested.handler(async (context) => {
+        await context.step.run(step, () => {});
+        await context.step.waitForSignal("go");
+      }),
+    ],
+  });
+  const world = await World.begin(database, build("old", "charge"));
+  const run = await world.start(tested);
+  await world.pass("3 hours");
+  await world.deploy(build("new", "pay"));
+  await world.signal(run, tested, "go", 1);
+  expect(await world.run(run)).toMatchObject({ status: "blocked", dueAt: undefined });
+  const holder = await lock(world, run);
+  await world.deploy(build("fix", "charge"));
+  await world.pass("5 minutes");
+  await holder.query("rollback");
+  await world.pass("2 minutes");
+  expect(await world.get(run.runId)).toMatchObject({ status: "completed" });
 });
 
 describe("while its step is under way,", () => {

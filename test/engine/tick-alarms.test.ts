@@ -17,6 +17,8 @@ interface Found {
   /** The SQL function whose calls break. */
   readonly fails?: string;
   readonly runs?: readonly object[];
+  /** Whether it is the first tick of a deployment. */
+  readonly isNew?: boolean;
   /** What the others are due at. */
   readonly nextDueAt?: number | null;
   /** How many were woken since: by the first move, and by the second. */
@@ -32,7 +34,7 @@ interface Found {
 
 function anEngine(found: Found) {
   const { fails, runs = [], nextDueAt = null, left = [], locked = [], staysLocked = false } = found;
-  const { pruned = [], pruningMs = 0 } = found;
+  const { isNew = false, pruned = [], pruningMs = 0 } = found;
   const slices = [...pruned];
   let monotonic = 0;
   const armed: number[] = [];
@@ -40,7 +42,7 @@ function anEngine(found: Found) {
   const moves = left.map((number, place) => ({ left: number, locked: place === 0 ? locked : [] }));
   const answers: Readonly<Record<string, object>> = {
     read_clock: { now: noon, migration: newestMigration },
-    list_due: { now: noon, isOurs: true, isNew: false, runs, nextDueAt },
+    list_due: { now: noon, isOurs: true, isNew, runs, nextDueAt },
   };
   const answer = async (text: string, [parameter]: readonly unknown[] = []) => {
     const name = /layover\.(\w+)/.exec(text)?.[1] ?? "";
@@ -73,7 +75,7 @@ function anEngine(found: Found) {
   });
   const dispatch: Dispatch = async (turns) =>
     void events.push(["dispatch", ...turns.map(({ runId }) => runId)].join(" "));
-  return { armed, events, engine: new Engine({ calls, dispatch, registry: new Registry([]), host }) };
+  return { armed, events, calls, engine: new Engine({ calls, dispatch, registry: new Registry([]), host }) };
 }
 
 test.each(["list_due", "prune_runs"])(
@@ -174,6 +176,41 @@ test("a tick that has waited for a locked run in vain goes on, and leaves an ala
   await engine.tick();
   expect(events.slice(2)).toEqual(["dispatch a", `arm ${noon + minute}`, "prune_runs"]);
 });
+
+test("a tick for an earlier time of the database's clock is repeated, if somebody has locked a run of it", async () => {
+  const run = { turn: 1, dispatches: 1, isReady: true, isUnfinished: false, nextAt: null, branches: null, dueAt: noon };
+  const runs = [{ ...run, runId: "a" }];
+  for (const [staysLocked, readyUntil] of [
+    [true, noon + minute],
+    [false, 0],
+  ] as const) {
+    const { engine, calls } = anEngine({ runs, left: [0, 0], locked: ["a"], staysLocked });
+    calls.clock.readyUntil = noon + minute;
+    await engine.tick();
+    expect(calls.clock.readyUntil).toBe(readyUntil);
+  }
+});
+
+test.each([
+  [true, undefined],
+  [false, "a"],
+])(
+  "a first tick that had no room for all goes on behind the last one, unless somebody has locked a run (%s)",
+  async (staysLocked, triedThrough) => {
+    const run = {
+      turn: 1,
+      dispatches: 0,
+      isReady: true,
+      isUnfinished: false,
+      nextAt: null,
+      branches: null,
+      dueAt: null,
+    };
+    const runs = ["a", "b"].map((runId) => ({ ...run, runId }));
+    const { engine } = anEngine({ runs, isNew: true, left: [0, 0], locked: ["a"], staysLocked });
+    expect(await engine.tick({ most: { turns: 1, groups: 1 } })).toMatchObject({ hasSeenAll: false, triedThrough });
+  },
+);
 
 test("a tick prunes slice by slice until none is left", async () => {
   const { engine, events, armed } = anEngine({ pruned: [500, 500, 499], pruningMs: 1_000 });

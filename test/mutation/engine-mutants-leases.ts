@@ -97,10 +97,10 @@ export const ofLeases: readonly Ordering[] = [
     replace: "return refs;",
   },
   {
-    name: "a turn that is over counts as late",
+    name: "a late lease of one turn holds up the next one",
     file: "src/engine/claim/lease.ts",
-    why: "The dispatch of its run's next turn would come to nothing, if the turn itself had locked the run.",
-    find: " && !this.#isFinishAnswered",
+    why: "The dispatch of the next turn would come to nothing, if the turn before had locked the run itself.",
+    find: "this.#number === turn && ",
     replace: "",
   },
   {

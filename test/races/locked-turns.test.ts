@@ -13,21 +13,23 @@ describeSomePostgres(
       (await stage.look("select from layover.run_state where run_id = $1 for update skip locked", [run.id])).length > 0;
 
     test("the finishes of one call that come with it are recorded, and it is refused, before their process gives up", async () => {
-      const runs = [await aRunAtWork(stage), await aRunAtWork(stage), await aRunAtWork(stage)];
-      const [first, locked, last] = runs as [Run, Run, Run];
-      const holder = await lock(locked);
-      const turns = runs.map((run) => run.toFinish({ token: "first", next: "ready", records: [aRecord("step", "a")] }));
+      const first = await aRunAtWork(stage);
+      const locked = await Promise.all(Array.from({ length: 198 }, () => aRunAtWork(stage)));
+      const last = await aRunAtWork(stage);
+      const ids = locked.map(({ id }) => id);
+      const holder = await stage.hold("select from layover.run_state where run_id = any ($1) for update", [ids]);
+      const turns = [first, ...locked, last].map((run) =>
+        run.toFinish({ token: "first", next: "ready", records: [aRecord("step", "a")] }),
+      );
+      await stage.onlooker.query("set statement_timeout = '15s'");
       const { turns: answers } = await stage.onlooker.call("finish_turns", { ...terms, turns });
-      expect(answers).toMatchObject([
-        { outcome: "finished" },
-        { outcome: "raised", sqlState: "55P03" },
-        { outcome: "finished" },
-      ]);
+      const finished = { outcome: "finished" };
+      expect(answers).toMatchObject([finished, ...ids.map(() => ({ outcome: "raised", sqlState: "55P03" })), finished]);
       expect([await isFree(first), await isFree(last)]).toEqual([true, true]);
       await holder.commit();
-      const again = turns.filter(({ runId }) => runId === locked.id);
+      const again = turns.filter(({ runId }) => ids.includes(runId));
       expect(await stage.onlooker.call("finish_turns", { ...terms, turns: again })).toMatchObject({
-        turns: [{ outcome: "finished" }],
+        turns: ids.map(() => finished),
       });
     });
 

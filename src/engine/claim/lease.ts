@@ -1,5 +1,6 @@
 /** One lease of a turn: whether it stands, and who is told when it is lost or its run is to end. */
 import type { Contract } from "../../core/contract/contract.ts";
+import type { TurnRef } from "../../core/ports.ts";
 import type { RenewTurn } from "../../postgres/wire.ts";
 import type { TurnTrace } from "../telemetry.ts";
 
@@ -16,11 +17,11 @@ export class Lease {
   /** Renews it now, with all others of its invocation. Never rejects. */
   readonly renewNow: () => Promise<void>;
   #turn: RenewTurn;
+  #number: number;
   #run: RunAtWork | undefined;
   #contract: Pick<Contract, "name" | "version"> | undefined;
   #isLost = false;
   #isFinishSent = false;
-  #isFinishAnswered = false;
   #isGivenBack = false;
   #isLate = false;
   #isLossTold = false;
@@ -28,14 +29,23 @@ export class Lease {
   readonly #listeners = new Set<() => void>();
   readonly #cancelListeners = new Set<(reason: string | undefined) => void>();
 
-  constructor(turn: RenewTurn, renewNow: () => Promise<void>) {
+  constructor(turn: RenewTurn, number: number, renewNow: () => Promise<void>) {
     this.#turn = turn;
+    this.#number = number;
     this.renewNow = renewNow;
   }
 
   /** The turn and its token. */
   get turn(): RenewTurn {
     return this.#turn;
+  }
+
+  /** Whether it is the lease of this turn, and not of another one of the same run. */
+  isOf({ runId, turn, branch }: TurnRef): boolean {
+    const { path, occurrence } = this.#turn;
+    return (
+      this.#turn.runId === runId && this.#number === turn && path === branch?.path && occurrence === branch?.occurrence
+    );
   }
 
   /** Whether somebody else may have the turn by now. */
@@ -60,7 +70,7 @@ export class Lease {
 
   /** Whether somebody has locked its row, so that it cannot be renewed. It may be over, though its turn is at work here. */
   get isLate(): boolean {
-    return this.#isLate && !this.#isLost && !this.#isFinishAnswered;
+    return this.#isLate && !this.#isLost;
   }
 
   get isLossTold(): boolean {
@@ -87,11 +97,6 @@ export class Lease {
     this.#isFinishSent = true;
   }
 
-  /** Notes that the turn is over. What follows from it is about to be dispatched, perhaps to this process. */
-  noteFinishAnswered(): void {
-    this.#isFinishAnswered = true;
-  }
-
   noteLate(isLate: boolean): void {
     this.#isLate = isLate;
   }
@@ -104,11 +109,11 @@ export class Lease {
    * Goes on with the next turn of the same run, which has a token of its own. A renewal may have found the old token
    * gone, since the finish that has claimed the next turn was taken and its answer was lost. The new token is not lost.
    */
-  goOn(turn: RenewTurn): void {
+  goOn(turn: RenewTurn, number: number): void {
     this.#turn = turn;
+    this.#number = number;
     this.trace = undefined; // that of the turn before has ended
     this.#isFinishSent = false;
-    this.#isFinishAnswered = false;
     this.#isLate = false;
     this.#isLost = this.#isGivenBack;
     this.#cancel = undefined;

@@ -53,9 +53,9 @@ export class Leases {
     this.#onLost = options.onLost;
   }
 
-  /** Keeps the lease of `turn` until it is released. */
-  hold(turn: RenewTurn): Lease {
-    const lease = new Lease(turn, this.#renewNow);
+  /** Keeps the lease of `turn` until it is released. `number`: the turn's number. */
+  hold(turn: RenewTurn, number: number): Lease {
+    const lease = new Lease(turn, number, this.#renewNow);
     this.#held.add(lease);
     this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2, () => void this.#renew());
     return lease;

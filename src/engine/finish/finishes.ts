@@ -121,7 +121,8 @@ export class Finishes {
       });
     } catch (error) {
       const refusal = refusalBy(error);
-      return sent.map(() => refusal);
+      // Nobody knows whose run was locked, or whose parent or child.
+      return sent.map(() => ({ ...refusal, isLocked: refusal.isLocked && sent.length === 1 }));
     }
   }
 

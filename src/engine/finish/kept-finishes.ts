@@ -101,6 +101,8 @@ export class KeptFinishes {
     };
     await sendSome(1);
     await Promise.all(Array.from({ length: senders }, () => sendSome(Number.POSITIVE_INFINITY)));
+    const now = this.#options.host.monotonic();
+    for (const finish of [...this.#kept.keys()]) if (now >= finish.endsAt) this.#giveUp(finish);
     return isAnyTaken;
   }
 
@@ -112,7 +114,6 @@ export class KeptFinishes {
     if (!this.#remove(finish)) return undefined; // it was given up meanwhile
     if (refusal === undefined) return undefined;
     this.#add(finish, refusal); // it goes behind the others
-    if (this.#options.host.monotonic() >= finish.endsAt) this.#giveUp(finish);
     return refusal;
   }
 

@@ -65,9 +65,9 @@ export class Mover {
 
   /**
    * Waits for the runs that somebody had locked, a while. The others have gone ahead, so what was armed may have rung. If
-   * some are locked still, a tick looks at them in a minute.
+   * some are locked still, a tick looks at them in a minute. Answers whether all were moved.
    */
-  async moveLocked(locked: readonly Look[], countsAnew: boolean): Promise<void> {
+  async moveLocked(locked: readonly Look[], countsAnew: boolean): Promise<boolean> {
     const { context, limit } = this.#options;
     const { clock, alarms } = context.options.calls;
     const soonAt = motionMinute(clock.now());
@@ -77,10 +77,12 @@ export class Mover {
     }));
     try {
       await this.moveOn(looks, { countsAnew, soonAt, skipsLocked: false });
+      return true;
     } catch (error) {
       if (!refusalBy(error).isLocked) throw error;
       context.report(error, "looking for what is due");
       await limit.wait(() => alarms.arm([soonAt]));
+      return false;
     }
   }
 

@@ -85,7 +85,7 @@ async function carryOutOne(
       loaded.noteRow(placeName(demand), demand.until);
   }
   if (again !== undefined && answer.claim?.outcome === "claimed") {
-    lease.goOn({ runId, token: again.token });
+    lease.goOn({ runId, token: again.token }, again.turn);
     await invocation.followUps.send(branchRefs(runId, answer.branches ?? []));
     if (!(await invocation.leases.stands(lease, askedAt))) return undefined;
     if (!isAsStored) return await loadAnew(invocation, lease, again);
