@@ -178,14 +178,14 @@ test("a tick that has waited for a locked run in vain goes on, and leaves an ala
 });
 
 test("a tick for an earlier time of the database's clock is repeated, if somebody has locked a run of it", async () => {
-  const run = { turn: 1, dispatches: 1, isReady: true, isUnfinished: false, nextAt: null, branches: null, dueAt: noon };
-  const runs = [{ ...run, runId: "a" }];
+  const run = { turn: 1, dispatches: 1, isReady: true, isUnfinished: false, nextAt: null, branches: null };
+  const runs = [{ ...run, runId: "a", dueAt: noon + 4 * minute }];
   for (const [staysLocked, readyUntil] of [
-    [true, noon + minute],
+    [true, noon + 5 * minute],
     [false, 0],
   ] as const) {
     const { engine, calls } = anEngine({ runs, left: [0, 0], locked: ["a"], staysLocked });
-    calls.clock.readyUntil = noon + minute;
+    calls.clock.readyUntil = noon + 5 * minute;
     await engine.tick();
     expect(calls.clock.readyUntil).toBe(readyUntil);
   }
@@ -209,6 +209,24 @@ test.each([
     const runs = ["a", "b"].map((runId) => ({ ...run, runId }));
     const { engine } = anEngine({ runs, isNew: true, left: [0, 0], locked: ["a"], staysLocked });
     expect(await engine.tick({ most: { turns: 1, groups: 1 } })).toMatchObject({ hasSeenAll: false, triedThrough });
+  },
+);
+
+test.each([
+  [null, false],
+  [noon + 2 * minute, false],
+  [noon + minute, true],
+  [noon, true],
+])(
+  "a first tick that has left a run locked has seen all only if the next one finds that run: due at %s",
+  async (dueAt, hasSeenAll) => {
+    const run = { turn: 1, dispatches: 0, isReady: true, isUnfinished: false, nextAt: null, branches: null };
+    const runs = [
+      { ...run, runId: "a", dueAt: noon },
+      { ...run, runId: "b", dueAt },
+    ];
+    const { engine } = anEngine({ runs, isNew: true, left: [0], locked: ["a", "b"], staysLocked: true });
+    expect(await engine.tick()).toMatchObject({ hasSeenAll });
   },
 );
 

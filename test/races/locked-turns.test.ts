@@ -33,6 +33,19 @@ describeSomePostgres(
       });
     });
 
+    test("its branches are refused as soon, though another finish of their call was refused for what it says", async () => {
+      const [bad, locked] = [await aRunAtWork(stage), await aFanOut(stage, ["a", "b", "c", "d"])];
+      await lock(locked);
+      const turns = [
+        bad.toFinish({ token: "first", next: "ready", records: [{ ...aRecord("step", "a"), attempts: 40_000 }] }),
+        ...["a", "b", "c", "d"].map((path) => locked.toFinishBranch(path, { token: path })),
+      ];
+      await stage.onlooker.query("set statement_timeout = '15s'");
+      expect(await stage.onlooker.call("finish_turns", { ...terms, turns })).toMatchObject({
+        turns: ["22003", ...Array(4).fill("55P03")].map((sqlState) => ({ outcome: "raised", sqlState })),
+      });
+    });
+
     // What a process sends has 15 s, and giving back has 5 s. A statement that nobody awaits any more would go on waiting, and hold what it has locked.
     test("each call of a turn or a tick ends before its process stops waiting for it", async () => {
       const limits = await stage.look(

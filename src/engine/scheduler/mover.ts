@@ -65,7 +65,7 @@ export class Mover {
 
   /**
    * Waits for the runs that somebody had locked, a while. The others have gone ahead, so what was armed may have rung. If
-   * some are locked still, a tick looks at them in a minute. Answers whether all were moved.
+   * some are locked still, a tick follows in a minute. Answers whether that tick sees all of them: whether they are due by then.
    */
   async moveLocked(locked: readonly Look[], countsAnew: boolean): Promise<boolean> {
     const { context, limit } = this.#options;
@@ -82,7 +82,7 @@ export class Mover {
       if (!refusalBy(error).isLocked) throw error;
       context.report(error, "looking for what is due");
       await limit.wait(() => alarms.arm([soonAt]));
-      return false;
+      return looks.every(({ move: { seenDueAt } }) => seenDueAt !== null && seenDueAt <= soonAt);
     }
   }
 

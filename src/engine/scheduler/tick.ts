@@ -264,13 +264,13 @@ class Tick {
     const { options, host, registry } = this.#context;
     const { retention } = registry;
     const { calls, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
-    const areMoved = await this.#mover.moveLocked(this.#locked, looksAtAll);
+    const areSeen = await this.#mover.moveLocked(this.#locked, looksAtAll);
     await this.#kept.sendLocked();
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs, retention }));
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
     await sweep(this.#context, this.#limit);
-    if (this.#isComplete && areMoved && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
-    const hasSeenAll = looksAtAll && this.#isComplete && areMoved;
+    if (this.#isComplete && areSeen && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
+    const hasSeenAll = looksAtAll && this.#isComplete && areSeen;
     return {
       isOurs: true,
       due: this.#due,
@@ -278,7 +278,7 @@ class Tick {
       dispatched: this.#mover.dispatched,
       isCutShort: !this.#isComplete || this.#firings.isCutShort,
       hasSeenAll,
-      triedThrough: looksAtAll && !this.#isComplete && areMoved ? this.#triedThrough : undefined,
+      triedThrough: looksAtAll && !this.#isComplete && areSeen ? this.#triedThrough : undefined,
     };
   }
 }
