@@ -121,7 +121,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
-    "races/lock-order races/families races/claims-raising races/mixed-sets races/deadlocks races/branch-claims races/kept-signals races/sets races/refusals races/finishes-apart",
+    "races/lock-order races/families races/claims-raising races/mixed-sets races/deadlocks races/branch-claims races/kept-signals races/sets races/refusals races/finishes-apart races/locked-turns",
   ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,

@@ -79,6 +79,15 @@ describeSomePostgres(
         expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
       });
 
+      test("that comes again sends nobody to a run that is paused", async () => {
+        const run = await aParkedRun(stage, [aWait("a")]);
+        expect(await run.answer(stage.onlooker, "a")).toMatchObject({ outcome: "answered", turn: 2 });
+        await run.operate(stage.onlooker, "pause");
+        expect(await run.answer(stage.onlooker, "a")).toEqual({ outcome: "answered", turn: null });
+        await run.operate(stage.onlooker, "resume");
+        expect(await run.answer(stage.onlooker, "a")).toEqual({ outcome: "answered", turn: 2 });
+      });
+
       test("is too late once its wait has timed out, also where that is recorded among others that simply go on", async () => {
         const runs = [await aRunAtWork(stage), await aRunAtWork(stage)];
         const { value: _, ...timedOut } = aRecord("callback", "a");
