@@ -36,7 +36,11 @@ export const ofOthers: readonly Explanation[] = [
   },
   {
     why: "A claim says of nothing that it is released, starts no run, and ends none.",
-    mutants: ["claim_or_finish: is_finish → true", "claim_or_finish: is_finish → true (2)"],
+    mutants: [
+      "claim_or_finish: is_finish → true",
+      "claim_or_finish: is_finish → true (2)",
+      "claim_or_finish: is_finish → true (3)",
+    ],
   },
   {
     why: "Costs time only: beside an end, runs without a family are locked sooner than need be, in the one order.",
