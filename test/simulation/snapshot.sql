@@ -37,10 +37,11 @@ select json_build_object(
         'isCancelling', s.cancel_requested_at is not null and coalesce(s.cancel_reason not in ('timeout', 'its handler has thrown'), true),
         'closings', h.closings,
         'due', layover.to_ms(s.due_at)::float8,
-        -- A run whose cancel is not recorded yet is claimable when the leases of its branches end, but of those that clean up. A run that
-        -- closes is claimable when all leases end, also those of losers.
+        -- A run whose cancel is not recorded yet is claimable when the leases of its branches end, also those of losers, but not of those
+        -- that clean up. A run that closes is claimable when all leases end.
         'claimableAt', layover.to_ms(least(b.claimable_at, case when s.status = 'running' then s.leased_until
-           when s.cancel_requested_at is not null and s.cancelled_position is null then greatest('epoch', b.leased_until)
+           when s.cancel_requested_at is not null and s.cancelled_position is null then greatest('epoch',
+             (select max(q.leased_until) from layover.pending q where q.run_id = s.run_id and not q.is_shielded))
            when s.is_closing then greatest(s.ready_at, (select max(q.leased_until) from layover.pending q where q.run_id = s.run_id))
            else s.ready_at end))::float8,
         'isSuspect', layover.group_size(s.lost, s.spared, s.token is not null) is not null or coalesce(b.is_suspect, false),
@@ -101,7 +102,7 @@ select json_build_object(
                   from layover.record d where d.run_id = s.run_id and d.epoch = s.epoch) as d) as h
       left join lateral (
         select min(coalesce(q.leased_until, q.ready_at)) filter (where s.cancel_requested_at is null or q.is_shielded) as claimable_at,
-               max(q.leased_until) filter (where not q.is_shielded) as leased_until, max(q.dispatches) as dispatches,
+               max(q.dispatches) as dispatches,
                bool_or(layover.group_size(q.lost, q.spared, q.token is not null) is not null) as is_suspect
           from layover.pending q
          where q.run_id = s.run_id and q.kind = 'branch' and q.position is null and not q.is_queued and not q.is_released
