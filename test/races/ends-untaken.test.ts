@@ -97,8 +97,10 @@ describeSomePostgres(
         expect([await attempts(parent), await attempts(other.parent)]).toEqual([kept, []]);
       });
 
-      test("before that: it leaves an attempt by then", async () => {
+      test("before that: it leaves an attempt by then, though another run has a record of that name", async () => {
         const { parent, child } = await aDecidedFamily();
+        const other = await aRunAtWork(stage);
+        await other.finish(stage.onlooker, { token: "first", records: [aRecord("step", path)] });
         await leaves(parent)(stage.onlooker);
         await removes(child)(stage.onlooker);
         expect(await attempts(parent)).toEqual(kept);
