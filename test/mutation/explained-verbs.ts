@@ -15,7 +15,11 @@ export const ofVerbs: readonly Explanation[] = [
   },
   {
     why: "lock_steady_families has locked the run already.",
-    mutants: ["cancel_run: for update → nothing", "terminate_run: for update → nothing"],
+    mutants: [
+      "cancel_run: for update → nothing",
+      "terminate_run: for update → nothing",
+      "delete_run: for update → nothing",
+    ],
   },
   {
     why: "A condition that is null selects as little as one that is false.",
