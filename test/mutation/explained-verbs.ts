@@ -14,7 +14,7 @@ export const ofVerbs: readonly Explanation[] = [
     ],
   },
   {
-    why: "lock_steady_families has locked the run already.",
+    why: "lock_steady_families, or lock_families, has locked the run already.",
     mutants: [
       "cancel_run: for update → nothing",
       "terminate_run: for update → nothing",
