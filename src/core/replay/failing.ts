@@ -147,16 +147,13 @@ export class Failing {
 
   /**
    * Whether a success or a callback came about without what is forgotten: the handler had asked for it before; or it lies in a room that
-   * stood open before and forgets nothing, and what led to it is kept and lies there too. Something from outside may have brought a
-   * failure into the room: flows may wait for one promise.
+   * stood open before and forgets nothing, and what led to it is kept.
    */
   #isIndependent({ path, demandedAfter }: Asked, at: number, dirty: ReadonlySet<string>): boolean {
     if (demandedAfter === undefined || demandedAfter < at) return true;
-    const cause = this.#handed[demandedAfter - 1];
-    if (cause === undefined || cause.isLost) return false;
+    if (this.#handed[demandedAfter - 1]?.isLost !== false) return false;
     return [...this.#rooms].some(
-      ([prefix, openedAt]) =>
-        openedAt < at && path.startsWith(prefix) && cause.path.startsWith(prefix) && !dirty.has(prefix),
+      ([prefix, openedAt]) => openedAt < at && path.startsWith(prefix) && !dirty.has(prefix),
     );
   }
 }

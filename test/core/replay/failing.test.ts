@@ -273,22 +273,4 @@ describe("the runs for which it would wait again", () => {
     await handled.hand("third[1]/c", 1);
     expect(failureOf(handled)).toMatchObject({ at: 2, children: [second] });
   });
-
-  // The failure is thrown only once the other step has ended, whose success is kept.
-  test("is not independent in an item of a map that has waited for steps outside, of which one failed", async () => {
-    const handled = await aHandler(async (step) => {
-      const both = Promise.allSettled(["x", "y"].map((name) => step.run(name, () => 1))).then(([x]) => {
-        if (x?.status === "rejected") throw x.reason;
-      });
-      await step.map("m", [0], async (_, { step }) => {
-        await quiet(both);
-        await step.run("b", () => 1);
-      });
-      await both;
-    });
-    await handled.hand("x", undefined, broken);
-    await handled.hand("y", 1);
-    await handled.hand("m[0]/b", 1);
-    expect(failureOf(handled)).toMatchObject({ at: 1, repeats: [{ path: "m[0]/b", occurrence: 1 }] });
-  });
 });
