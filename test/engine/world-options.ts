@@ -15,8 +15,8 @@ export interface PortCall {
 }
 
 /**
- * What becomes of a call. `before` and `after` say whether the call took effect when it failed, or when its process died. A call
- * that `is never answered` took effect. A call that `is answered late` took effect, too: its answer comes 14 s later.
+ * What becomes of a call. A call that `fails before` or `dies before` took no effect, and one that fails or dies `after` did.
+ * A call that `is never answered` took effect. A call that `is answered late` took effect, too: its answer comes 14 s later.
  */
 export type Fate =
   | "passes"

@@ -46,7 +46,7 @@ describeSomePostgres(
       });
     });
 
-    // What a process sends has 15 s, and giving back has 5 s. A statement that nobody awaits any more would go on waiting, and hold what it has locked.
+    // A process waits for an answer for 15 s, and for 5 s where it gives leases back. A statement that waited longer would keep its locks in vain.
     test("each call of a turn or a tick ends before its process stops waiting for it", async () => {
       const limits = await stage.look(
         `select p.proname, setting from pg_proc p, unnest(p.proconfig) as setting

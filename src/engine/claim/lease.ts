@@ -6,7 +6,7 @@ import type { TurnTrace } from "../telemetry.ts";
 
 interface RunAtWork {
   readonly workflow: { readonly contract: Pick<Contract, "name" | "version"> };
-  /** What it said last of itself, and no finish has told. */
+  /** The last thing that the run has said of itself, unless a finish has told it already. */
   readonly lastSaying: string | undefined;
 }
 
