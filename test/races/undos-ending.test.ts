@@ -202,6 +202,51 @@ describeSomePostgres(
         expect(await run.kinds()).toEqual(["step a", "step x", "step b"]);
       });
     });
+
+    describe("while nobody has claimed two of its branches", () => {
+      /** Its second turn is under way. */
+      const unclaimed = async () => {
+        const run = await aParkedRun(stage, branches(["a", "b", "c"]));
+        await run.claimBranch(stage.onlooker, "a", { token: "a" });
+        await run.finishBranch(stage.onlooker, "a", { token: "a" });
+        await claim(run, 2);
+        return run;
+      };
+      const claimsOf = (run: Run, paths: readonly string[]) =>
+        callOf("claim_turns", ...paths.map((path) => ({ ...run.toClaim({ token: path }), ...at(path) })));
+      const ways = [
+        ["of one", ["b"]],
+        ["of both", ["b", "c"]],
+      ] as const;
+
+      test.each(ways)("is refused after the claim %s, whose lock it waits for", async (_, paths) => {
+        const run = await unclaimed();
+        const [claimed, refusal] = await stage.collide({
+          first: claimsOf(run, paths),
+          second: endsBy(run, { token: "turn 2", position: 1 }),
+        });
+        expect(claimed).toMatchObject(paths.map(() => ({ outcome: "claimed" })));
+        expect(refusal).toMatchObject({ outcome: "finished", turn: 3, status: "parked", isReady: true });
+        expect(await claim(run, 3)).toEqual({ outcome: "not_ready", readyAt: noon + minute });
+        for (const path of paths)
+          expect(await run.finishBranch(stage.onlooker, path, { token: path })).toMatchObject({ outcome: "finished" });
+        expect(await run.kinds()).toEqual(["step a", "step x", ...paths.map((path) => `step ${path}`)]);
+      });
+
+      test.each(ways)(
+        "is written before the claim %s, which waits for its lock and begins nothing",
+        async (_, paths) => {
+          const run = await unclaimed();
+          const [written, claims] = await stage.collide({
+            first: endsBy(run, { token: "turn 2", position: 1 }),
+            second: claimsOf(run, paths),
+          });
+          expect(written).toMatchObject({ outcome: "finished", turn: 3 });
+          expect(claims).toEqual(paths.map(() => ({ outcome: "superseded" })));
+          expect(await run.kinds()).toEqual(["step a", "step x", "ending"]);
+        },
+      );
+    });
   },
   { perTest: true },
 );
