@@ -19,7 +19,8 @@ export function call(session: Session, name: string, parameter: object): Promise
 
 export async function runsOf({ stage }: Ground): Promise<readonly Row[]> {
   return await stage.look(
-    `select run_id as "runId", turn, token, last_position as position from layover.run_state where ended_at is null`,
+    `select run_id as "runId", turn, token, last_position as position, is_closing as "isClosing"
+       from layover.run_state where ended_at is null`,
   );
 }
 

@@ -157,8 +157,11 @@ function toTurn({ runId, turn, path, occurrence }: Row): Readonly<Record<string,
   return path === undefined ? { runId, turn } : { runId, turn, path, occurrence };
 }
 
-/** Makes a finish. It rarely ends the run, so that many runs stay at work. */
-function toFinish({ runId, turn, token, position }: Row): object {
+/**
+ * Makes a finish. It rarely ends the run, so that many runs stay at work. It demands nothing of a run that closes: that run may wait for a day
+ * for the runs that it has cancelled, and would not look at what was demanded and is recorded.
+ */
+function toFinish({ runId, turn, token, position, isClosing }: Row): object {
   const held = { runId, token, position, armed: armed() };
   const chance = Math.random();
   if (chance < 0.03) return { ...held, next: pick(["completed", "cancelled", "failed"]), value: aValue() };
@@ -182,8 +185,7 @@ function toFinish({ runId, turn, token, position }: Row): object {
     ...held,
     next: "parked",
     records,
-    demands: some(demands),
-    children,
+    ...(isClosing !== true && { demands: some(demands), children }),
     ...(Math.random() < 0.3 && { released }),
   };
 }
