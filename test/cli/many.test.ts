@@ -167,18 +167,20 @@ describe("the commands for many runs", () => {
     }
   });
 
+  const clear = "Name one run, or say by options such as --workflow which runs are meant.";
+  const apart = "--dry-run, --per-second and --call are for many runs, and here one run is named.";
   test.each([
-    [["pause"]],
-    [["pause", "nap/n1", "--workflow", "nap"]],
-    [["pause", "nap/n1", "--dry-run"]],
-    [["pause", "--dry-run"]],
-  ])("say what to write where it is not clear which runs are meant: %j", async (args) => {
+    [["pause"], clear, "Write layover pause order/o1, or"],
+    [["pause", "nap/n1", "--workflow", "nap"], clear, "Write layover pause order/o1, or"],
+    [["pause", "--dry-run"], clear, "Write layover pause order/o1, or"],
+    [["pause", "nap/n1", "--dry-run"], apart, "Leave them out, or write"],
+    [["pause", "nap/n1", "--per-second", "5"], apart, "Leave them out, or write"],
+    [["pause", "nap/n1", "--call", "0197a000-0000-7000-8000-00000000000a"], apart, "Leave them out, or write"],
+  ])("say what to write where it is not clear which runs are meant: %j", async (args, told, hint) => {
     expect(await layover(args, { env: { LAYOVER_URL: "http://127.0.0.1:1", LAYOVER_KEY: key } })).toEqual({
       status: 1,
       stdout: "",
-      stderr:
-        "Name one run, or say by options such as --workflow which runs are meant.\n" +
-        "Write layover pause order/o1, or layover pause --workflow order. layover pause --help says what there is.\n",
+      stderr: `${told}\n${hint} layover pause --workflow order. layover pause --help says what there is.\n`,
     });
   });
 });

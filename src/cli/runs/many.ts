@@ -41,7 +41,13 @@ export function manyOf(
   const isGiven = (option: unknown) => option !== undefined;
   const isFiltered = Object.values(chosen).some(isGiven);
   if (run === undefined && isFiltered) return { ...chosen, dryRun, perSecond, call, yes };
-  if (run !== undefined && !isFiltered && ![dryRun, perSecond, call].some(isGiven)) return undefined;
+  const isOfMany = [dryRun, perSecond, call].some(isGiven);
+  if (run !== undefined && !isFiltered && !isOfMany) return undefined;
+  if (run !== undefined && !isFiltered) {
+    throw new UsageError("--dry-run, --per-second and --call are for many runs, and here one run is named.", {
+      hint: `Leave them out, or write layover ${verb} --workflow order. layover ${verb} --help says what there is.`,
+    });
+  }
   throw new UsageError("Name one run, or say by options such as --workflow which runs are meant.", {
     hint: `Write layover ${verb} order/o1, or layover ${verb} --workflow order. layover ${verb} --help says what there is.`,
   });
