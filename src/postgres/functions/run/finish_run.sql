@@ -54,22 +54,27 @@ begin
      and t.last_position = (f->>'position')::integer
      and (not f ?| '{closes,announces}' or not layover.has_come(t.run_id, t.epoch, f))
      and (not (v_is_over or f ?| '{ending,closing}') or layover.ends_in_time(t, f->'records'))
-     and (not f ? 'ending' or not layover.is_at_work(t.run_id, v_now))
-     and (f ? 'hasLockedFamily' or not (f ? 'ending' or t.has_parent and (v_is_over or v_next = 'blocked')
+     and (not f ? 'ending' or f ? 'hasLockedRows' and not layover.is_at_work(t.run_id, v_now))
+     and (f ? 'hasLockedFamily' or not (t.has_parent and (v_is_over or v_next = 'blocked')
        or t.children > 0 and (layover.leaves_others(f) or layover.has_left_child(t.run_id))))
    returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail, t.children, t.has_parent
    into s;
   if not found then
     -- The update may have waited for the row and then left it, and holds its lock. So families are locked only where the update did not
-    -- want the row at all, because of them: locks that are taken later are out of the one order. The record `ending` is written under these
-    -- locks, too. They wait for the claim of a branch that is not committed yet, which is_at_work would not see.
+    -- want the row at all, because of them: locks that are taken later are out of the one order.
     if not f ? 'hasLockedFamily' and exists (select from layover.run_state t
         where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
-          and t.last_position = (f->>'position')::integer and (f ? 'ending' or t.has_parent and (v_is_over or v_next = 'blocked')
+          and t.last_position = (f->>'position')::integer and (t.has_parent and (v_is_over or v_next = 'blocked')
             or t.children > 0 and (layover.leaves_others(f) or layover.has_left_child(t.run_id))))
     then
       perform layover.lock_steady_families(array[(f->>'runId')::uuid]);
-      return layover.finish_run(p, f || '{"hasLockedFamily": true}');
+      return layover.finish_run(p, f || '{"hasLockedFamily": true, "hasLockedRows": true}');
+    elsif f ? 'ending' and not f ? 'hasLockedRows' and exists (select from layover.run_state t
+      where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
+        and t.last_position = (f->>'position')::integer)
+    then -- this waits for the claim of a branch that is not committed yet, which is_at_work would not see
+      perform layover.lock_run((f->>'runId')::uuid);
+      return layover.finish_run(p, f || '{"hasLockedRows": true}');
     elsif (v_is_over or f ?| '{ending,closing}') and exists (select from layover.run_state t
       where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
         and t.last_position = (f->>'position')::integer and not layover.ends_in_time(t, f->'records'))
