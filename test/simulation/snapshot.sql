@@ -84,6 +84,8 @@ select json_build_object(
                coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.kind not in ('closing', 'ending') and not (d.is_tidy or d.is_undo)
                  -- the end of an invoked run is recorded for its undo, too
                  and not (d.kind = 'child' and exists (select from layover.record e where e.run_id = d.run_id and e.epoch = d.epoch and e.kind = 'ending'))
+                 -- a retry must know of a step that ran at most once, and nobody knows how it ended
+                 and not (d.kind = 'step' and d.is_failure and d.value like '%"code":"interrupted"%' and s.status = 'failed')
                  and d.position > s.cancelled_position and s.cancel_requested_at is not null), '[]') as untidy,
                count(distinct (d.path, d.occurrence)) filter (where d.path <> '')
                  = count(*) filter (where d.path <> '') as is_distinct,
