@@ -50,6 +50,12 @@ describeSomePostgres(
       expect(await run.state()).toMatchObject({ status: "parked", isReady: true });
     });
 
+    test("waits for nobody who has locked what its run waits for", async () => {
+      const run = await aRunToDefer();
+      await stage.hold("select from layover.pending where run_id = $1 and kind = 'signal' for update", [run.id]);
+      expect(await finish(run)).toMatchObject({ outcome: "deferred" });
+    });
+
     test("keeps the input that the run's code has made", async () => {
       const run = await aRunToDefer();
       await stage.onlooker.query("update layover.run set is_input_parsed = false where id = $1", [run.id]);

@@ -69,10 +69,8 @@ begin
     then
       perform layover.lock_steady_families(array[(f->>'runId')::uuid]);
       return layover.finish_run(p, f || '{"hasLockedFamily": true, "hasLockedRows": true}');
-    elsif f ? 'ending' and not f ? 'hasLockedRows' and exists (select from layover.run_state t
-      where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
-        and t.last_position = (f->>'position')::integer)
-    then -- this waits for the claim of a branch that is not committed yet, which is_at_work would not see
+    elsif f ? 'ending' and not f ? 'hasLockedRows' then
+      -- This waits for the claim of a branch that is not committed yet, which is_at_work would not see.
       perform layover.lock_run((f->>'runId')::uuid);
       return layover.finish_run(p, f || '{"hasLockedRows": true}');
     elsif (v_is_over or f ?| '{ending,closing}') and exists (select from layover.run_state t
