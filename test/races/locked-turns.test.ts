@@ -1,7 +1,7 @@
 /** Somebody's open transaction may hold the row of a run for an hour. The calls of a process then give up that run, and nothing else. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRecord, aRunAtWork, at, minute, noon, type Run, terms, tokenOf } from "./runs.ts";
+import { aFanOut, aRecord, aRun, aRunAtWork, at, minute, noon, type Run, terms, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -44,6 +44,20 @@ describeSomePostgres(
       expect(await stage.onlooker.call("finish_turns", { ...terms, turns })).toMatchObject({
         turns: ["22003", ...Array(4).fill("55P03")].map((sqlState) => ({ outcome: "raised", sqlState })),
       });
+    });
+
+    test("the claims of one call wait also where they are tried one by one: here for the first claim in a namespace", async () => {
+      const [first, ...runs] = [await aRun(stage), await aRun(stage), await aRun(stage)];
+      await stage.look("delete from layover.environment");
+      const turns = runs.map((run) => run.toClaim({ token: "first" }));
+      const claimed = { outcome: "claimed" };
+      expect(
+        await stage.collide({
+          first: (session) => first.claim(session, { token: "first" }),
+          second: (session) => session.call("claim_turns", { ...terms, turns }),
+          meanwhile: () => stage.look("select pg_sleep(0.3)"),
+        }),
+      ).toMatchObject([claimed, { turns: [claimed, claimed] }]);
     });
 
     // A process waits for an answer for 15 s, and for 5 s where it gives leases back. A statement that waited longer would keep its locks in vain.

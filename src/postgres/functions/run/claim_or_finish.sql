@@ -1,8 +1,8 @@
 -- Claims or finishes (`is_finish`) a set of turns, in stretches (in_stretches). Answers one answer for each, in their order.
 --
 -- If a set raises, the transaction goes back to where it began, and all is done again item by item. A finish that then raises answers
--- that itself. A deadlock fails the whole call. Each item waits for a lock for 100 ms at most, and all of them for 5 s, so that the answer
--- comes while its caller waits.
+-- that itself. A deadlock fails the whole call, and so does a claim that has waited for a lock in vain. In the second try each finish waits for
+-- a lock for 100 ms at most, and all of them for 5 s, so that the answer comes while its caller waits.
 create or replace function layover.claim_or_finish(p jsonb, is_finish boolean) returns json[]
 language plpgsql volatile as $$
 declare
@@ -61,10 +61,11 @@ begin
       end loop;
       return v_answers;
     exception when others then
-      if v_try = 2 or sqlstate like '40%' then
+      if v_try = 2 or sqlstate like '40%' or sqlstate = '55P03' and not is_finish then
         raise;
+      elsif is_finish then
+        perform set_config('lock_timeout', least(100, 5000 / jsonb_array_length(p->'turns'))::text, true);
       end if;
-      perform set_config('lock_timeout', least(100, 5000 / jsonb_array_length(p->'turns'))::text, true);
     end;
   end loop;
 end $$;
