@@ -50,7 +50,7 @@ export class Court {
         versions: movers.versionsOf(runId, contractOf(runId)),
         mayHaveStarted: ["somebody in a hurry", "signal", "sender"].includes(plan.by),
         hasStarted: people.hasStarted(runId),
-        mayLackUrl: false,
+        mayLackUrl: this.#isGivenUp(runId),
         openCleanups: await this.#openCleanups(runId, plan),
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
@@ -81,6 +81,13 @@ export class Court {
       });
       for (const wrong of found) yield `of ${runId}, a fork of ${of}: ${wrong}`;
     }
+  }
+
+  /** Tells whether an answer to a callback was refused while the run was over. Who sent it does not know that a repair has opened the wait again. */
+  #isGivenUp(runId: string): boolean {
+    const refusedAt = this.#options.people.refusedAt(runId);
+    const { repairedAt } = this.#options.operators.of(runId);
+    return refusedAt !== undefined && repairedAt !== undefined && refusedAt <= repairedAt;
   }
 
   #knownOf(runId: string, { program, timeoutMs, acts }: PlannedRun): Known {

@@ -19,6 +19,8 @@ export interface Handled {
   readonly mayHaveEnded: boolean;
   /** How often they were told that it was retried or restarted. */
   readonly repairs: number;
+  /** When they were told so last. Undefined: never. */
+  readonly repairedAt: number | undefined;
   /** How many results of steps they gave to its retries. */
   readonly given: number;
   /** They were told that it is deleted. */
@@ -226,7 +228,10 @@ export class Operators {
 
   #noteRepair(runId: string, done: Answered<unknown>): boolean {
     if ("answer" in done)
-      this.#note(runId, { repairs: this.of(runId).repairs + 1, isCancelled: false, isTerminated: false });
+      this.#note(runId, {
+        ...{ repairs: this.of(runId).repairs + 1, repairedAt: this.#patience.now },
+        ...{ isCancelled: false, isTerminated: false },
+      });
     return "answer" in done;
   }
 
@@ -257,6 +262,7 @@ const untouched: Handled = {
   isTerminated: false,
   mayHaveEnded: false,
   repairs: 0,
+  repairedAt: undefined,
   given: 0,
   isDeleted: false,
   mayBeDeleted: false,

@@ -54,6 +54,10 @@ export class Patience implements Source {
     return `somebody ${first?.what ?? "goes on"}`;
   }
 
+  get now(): number {
+    return this.#options.time();
+  }
+
   /** Somebody does this, beside all others. */
   act(story: () => Promise<void>): void {
     this.busy += 1;

@@ -29,6 +29,7 @@ export class People {
   readonly #chance: Chance;
   readonly #letters = new Map<string, Facts["signals"]>();
   readonly #answers = new Map<string, Facts["answered"]>();
+  readonly #refusedAt = new Map<string, number>();
   readonly #started = new Set<string>();
   readonly #invited = new Set<string>();
 
@@ -53,6 +54,11 @@ export class People {
 
   answersTo(runId: string): Facts["answered"] {
     return this.#answers.get(runId) ?? [];
+  }
+
+  /** When an answer to one of its callbacks was refused last. Undefined: none was. */
+  refusedAt(runId: string): number | undefined {
+    return this.#refusedAt.get(runId);
   }
 
   /** Starts it, and writes its letters. */
@@ -110,6 +116,7 @@ export class People {
       );
       const answer = { value: plan.value, isAccepted: "answer" in answered };
       this.#answers.set(runId, [...this.answersTo(runId), answer]);
+      if (!answer.isAccepted) this.#refusedAt.set(runId, this.#patience.now);
       if (!plan.twice) return;
       await this.#patience.pause(this.#chance.below(60_000), `answers the callback of ${plan.value} otherwise`);
       const other = `not ${plan.value}`;

@@ -31,7 +31,7 @@ export interface Case extends Omit<Undoing, "rows">, Handled {
   readonly returned: ReadonlySet<string>;
   /** Whether its history is not its first one, so that it may have begun what nothing tells of any more. */
   readonly hasLaterEpoch: boolean;
-  /** Whether a step that it has copied from another run may have sent the URL of a callback that it waits for. */
+  /** Whether nobody may answer a callback that it waits for: a step of another run that it has copied may have sent the URL, or whoever has it gave up. */
   readonly mayLackUrl: boolean;
   /** The cleanups that its handler had entered and not left at its end. */
   readonly openCleanups: readonly string[];
