@@ -43,6 +43,10 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
+    why: "Costs time only: a claim that has waited for a lock for 10 s in vain waits once more, and its caller has given up before.",
+    mutants: ["claim_or_finish: sqlstate = '55P03' and not is_finish → false"],
+  },
+  {
     why: "Costs time only: beside an end, runs without a family are locked sooner than need be, in the one order.",
     mutants: [
       "claim_or_finish: t.has_parent → true",
