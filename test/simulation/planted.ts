@@ -83,7 +83,8 @@ export const planted: readonly [Planted, ...Planted[]] = [
     what: "a restart does not give back the signals that were taken after the cut",
     definition:
       "untake_mail(run uuid, epoch integer, kept integer[], segments jsonb) returns void language sql volatile as 'select'",
-    wrong: /was acknowledged, and is not there|was taken by no record that holds it|one record took two|its signal is lost/,
+    wrong:
+      /was acknowledged, and is not there|was taken by no record that holds it|one record took two|its signal is lost/,
   },
   {
     what: "a run that begins anew keeps what it waited for",
