@@ -88,7 +88,7 @@ async function trace(): Promise<void> {
   await site.close();
 }
 
-/** Each has to be found within `--seeds` seeds, by what it does. */
+/** Each has to be found within `--seeds` seeds, by what it does. Seeds that meet something else of it are passed over. */
 async function findPlanted(): Promise<void> {
   for (const { what, definition, wrong } of planted.filter((fault) => fault.what.includes(options.fault))) {
     const site = await openSite(serverUrl);
@@ -97,13 +97,12 @@ async function findPlanted(): Promise<void> {
     let seed = from;
     for (; found === undefined && seed < from + count; seed += 1) {
       const wrongs = (await playSeed(site, seed, only)).wrongs.join("; ");
-      if (wrongs !== "") found = wrongs;
+      if (wrong.test(wrongs)) found = wrongs;
     }
     await site.close();
-    const isRight = found !== undefined && wrong.test(found);
-    failed ||= !isRight;
+    failed ||= found === undefined;
     console.log(
-      `${isRight ? "✓" : "✗"} ${what}: ${found === undefined ? `not within ${count} seeds` : `seed ${seed - 1}: ${found.slice(0, 200)}`}`,
+      `${found === undefined ? "✗" : "✓"} ${what}: ${found === undefined ? `not within ${count} seeds` : `seed ${seed - 1}: ${found.slice(0, 200)}`}`,
     );
   }
 }
