@@ -15,7 +15,7 @@ export interface PortCall {
 }
 
 /**
- * What becomes of a call. A call that `fails before` or `dies before` took no effect, and one that fails or dies `after` did.
+ * Says what becomes of a call. A call that `fails before` or `dies before` took no effect. A call that `fails after` or `dies after` took it.
  * A call that `is never answered` took effect. A call that `is answered late` took effect, too: its answer comes 14 s later.
  */
 export type Fate =
