@@ -218,3 +218,55 @@ describe("a run's timeout", () => {
     expect(world.time).toBeLessThan(2 * 3_600_000);
   });
 });
+
+test("a run whose timeout passes asks what it has invoked to end, cleans up, and undoes when both are over", async () => {
+  const child = workflow({ name: "child", version: 1, signals: { go: z.string() } });
+  const parent = workflow({ name: "parent", version: 1, timeout: "1 hour" });
+  const done: string[] = [];
+  const world: World = await World.begin(database, {
+    workflows: [
+      child.handler(async ({ step }) => {
+        try {
+          await step.waitForSignal("go");
+        } finally {
+          await step.cleanup("put away", async ({ step }) => step.sleep("a while", "10 minutes"));
+          done.push("the child is over");
+        }
+      }),
+      parent.handler(async ({ step }) => {
+        try {
+          await step.run("charge", () => "c1", {
+            compensate: (_, { outcome }) => void done.push(`undo charge: ${outcome}`),
+          });
+          await Promise.all([
+            step.invoke("it", child, undefined, {
+              compensate: (_, { outcome }) => void done.push(`undo it: ${outcome}`),
+            }),
+            step.run("slow", () => world.foreign("61 minutes"), { timeout: "2 hours" }),
+          ]);
+        } finally {
+          await step.cleanup("tidy", async ({ step }) => step.sleep("a moment", "5 minutes"));
+        }
+      }),
+    ],
+  });
+  const run = await world.start(parent);
+  const view = await world.run(run);
+  expect(view).toMatchObject({
+    status: "failed",
+    error: { code: "run_timeout" },
+    undos: { owed: 2, done: 2, failed: 0 },
+  });
+  const { records } = await world.history(run);
+  expect(records.map(({ kind, path }) => `${kind} ${path}`.trim())).toEqual([
+    "step charge",
+    "step slow",
+    "closing",
+    "sleep tidy/a moment",
+    "child it",
+    "ending",
+    "step [undo]/it",
+    "step [undo]/charge",
+  ]);
+  expect(done).toEqual(["the child is over", "undo it: unknown", "undo charge: succeeded"]);
+});

@@ -204,6 +204,29 @@ describe("a step that has not succeeded", () => {
     expect(done.filter((what) => what !== "charge")).toEqual(["undo charge: unknown undefined"]);
   });
 
+  const outlast = (world: World) => world.foreign("1 day");
+  const die = (world: World) => (world.time < minute ? world.die() : undefined);
+  test.each([
+    ["of a branch whose process died", false, die, { code: "interrupted" }],
+    ["of a body that goes on although it was told to end", true, outlast, { code: "result_unknown" }],
+    ["of a step alone whose process died: nothing", true, die, undefined],
+  ])("has its undo told what is known %s", async (_, isAlone, body, error) => {
+    const told: unknown[] = [];
+    const { world, run } = await cancelled(
+      database,
+      async ({ step }, world) => {
+        const charge = step.run("charge", () => body(world), {
+          timeout: "10 minutes",
+          compensate: (_, { outcome, error }) => void told.push({ outcome, error }),
+        });
+        return Promise.all(isAlone ? [charge] : [charge, step.sleep("nap", "1 day")]);
+      },
+      { after: "10s" },
+    );
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(told).toMatchObject([{ outcome: "unknown", error }]);
+  });
+
   test("is not undone where it was never begun", async () => {
     const { done, act } = ledger();
     const { view } = await ended(database, async ({ step }) =>
