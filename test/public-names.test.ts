@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readSources } from "./layers.ts";
 import { publicNames } from "./public-names.ts";
@@ -24,5 +25,16 @@ describe("the public names", () => {
       HttpClientOptions: ["TSInterfaceDeclaration", "src/client/over-http/api.ts"],
       RunView: ["TSInterfaceDeclaration", "src/client/run-view.ts"],
     });
+  });
+
+  it.each([
+    ["compensate", "A completed run undoes nothing"],
+    ["compensate", "An undo must void or occupy the step's own idempotency key"],
+    ["race", "What they did stays done"],
+    ["continueAsNew", "nothing is undone"],
+  ])("of a step tell what is undone, and what not: %s: %s", (name, sentence) => {
+    const text = readFileSync("src/core/contract/step.ts", "utf8");
+    const [docstring] = text.match(new RegExp(`/\\*\\*(?:(?!\\*/)[^])*\\*/\\s*(?:readonly )?${name}[?(<:]`)) ?? [];
+    expect(docstring?.replace(/\s+\* /g, " ")).toContain(sentence);
   });
 });
