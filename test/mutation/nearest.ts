@@ -167,7 +167,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(return|move)_leases$/,
-    "races/renewals races/groups races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
+    "races/locked-turns races/renewals races/groups races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
   ],
   [
     /setback|^set_back/,

@@ -112,7 +112,8 @@ describeSomePostgres(
         expect(await renew(stage.onlooker, [a, b])).toMatchObject([{ outcome: "locked" }, { outcome: "renewed" }]);
         await ofA.commit();
         await lock(run);
-        expect(await renew(stage.onlooker, [{ ...a, says: '0"packing"' }])).toMatchObject([{ outcome: "locked" }]);
+        const saying = { ...a, says: '0"packing"' };
+        expect(await renew(stage.onlooker, [saying, b])).toMatchObject([{ outcome: "locked" }, { outcome: "renewed" }]);
         expect(await renew(stage.onlooker, [a, b])).toMatchObject([{ outcome: "renewed" }, { outcome: "renewed" }]);
       });
 
