@@ -7,6 +7,9 @@ import { childOf, freshIds } from "./invoking.ts";
 import { aRecord, aRunAtWork, noon, Run, second, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, type Stage, stageOn } from "./stage.ts";
 
+/** Of a call that means all runs that are there: none has a later id. */
+const lastId = "ffffffff-ffff-7000-8000-000000000001";
+
 let ids = freshIds();
 beforeEach(() => {
   ids = freshIds();
@@ -196,7 +199,7 @@ describeSomePostgres("a run that another one waits for", (database) => {
         await stage.onlooker.query("update layover.run set workflow = 'many' where id = any ($1)", [
           [ids.one, ids.other],
         ]);
-        const p = { verb, filter: { workflow: "many" }, callId: "ffffffff-ffff-7000-8000-000000000001", armed: [soon] };
+        const p = { verb, filter: { workflow: "many" }, callId: lastId, armed: [soon] };
         let isOtherFree: boolean | undefined;
         const [, told] = await stage.collide<unknown, OperateRunsAnswer>({
           first: (session) => session.query("select from layover.run_state where run_id = $1 for update", [ids.parent]),
@@ -210,6 +213,28 @@ describeSomePostgres("a run that another one waits for", (database) => {
         expect(told.turns).toEqual([{ runId: ids.parent, turn: 2 }]);
         expect(await other.state()).toMatchObject({ status: "cancelled" });
         expect(await runs[0]?.state()).toMatchObject({ status: "cancelled" });
+      },
+    );
+
+    test.each([
+      ["cancel", {}],
+      ["terminate", {}],
+      ["delete", { cancels: true }],
+    ])(
+      "a %s of many runs locks a child that it asks to end before the parent, whose id is later",
+      async (verb, more) => {
+        await aFamily(stage, [childOf(ids.early, "a", { isBound: true })]);
+        await stage.onlooker.query("update layover.run set workflow = 'bound' where id = $1", [ids.parent]);
+        const p = { verb, ...more, filter: { workflow: "bound" }, callId: lastId, armed: [soon] };
+        let isParentFree: boolean | undefined;
+        await stage.collide<unknown, unknown>({
+          first: (session) => session.query("select from layover.run_state where run_id = $1 for update", [ids.early]),
+          second: (session) => session.call("operate_runs", p),
+          meanwhile: async () => {
+            isParentFree = await isFree(ids.parent);
+          },
+        });
+        expect(isParentFree).toBe(true);
       },
     );
   });
