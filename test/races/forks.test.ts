@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
 import { allRowsOn, failedRunsOn } from "./next-epochs.ts";
-import { aRecord, aRunAtWork, minute, noon, Run, soon, terms } from "./runs.ts";
+import { aParkedRun, aRecord, aRunAtWork, aWaitFor, minute, noon, Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeSomePostgres("a fork", (database) => {
@@ -213,6 +213,23 @@ describeSomePostgres("a fork", (database) => {
       expect(await fork(run, { epoch: 1 })).toEqual({ outcome: "epoch_changed", epoch: 0, runId: run.id });
       expect(await fork(run, { epoch: 0 })).toMatchObject({ outcome: "forked" });
       expect(await fork(run, { from: "c" })).toEqual({ outcome: "unknown_place", runId: run.id });
+    });
+
+    test.each([
+      ["paused", (run: Run) => run.operate(stage.onlooker, "pause")],
+      ["blocked", (run: Run) => run.finish(stage.onlooker, { token: "second", next: "blocked", value: "other code" })],
+    ] as const)("of a run that is %s, which a restart takes", async (status, stop) => {
+      const run = await aParkedRun(stage, [aWaitFor("go")]);
+      if (status === "blocked") {
+        await run.signal(stage.onlooker, "go");
+        await run.claim(stage.onlooker, { turn: 2, token: "second" });
+      }
+      await stop(run);
+      const newRunId = randomUUID();
+      expect(await fork(run, { newRunId })).toEqual({ outcome: "not_applicable", status, runId: run.id });
+      expect(await stage.look("select id from layover.run where id = $1", [newRunId])).toEqual([]);
+      const call = { runId: run.id, callId: randomUUID(), armed: [soon] };
+      expect(await stage.onlooker.call("restart_run", call)).toMatchObject({ outcome: "restarted", epoch: 1 });
     });
 
     test("where its id is another run's, or the user's own id is taken", async () => {
