@@ -1,4 +1,4 @@
-/** Runs that a run starts and does not wait for: `step.start`. */
+/** Runs that a run starts and does not wait for: `step.start`. And how many runs one finish starts. */
 import { StepError, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -108,3 +108,24 @@ describe("step.start", () => {
     expect(ends).toEqual([[3, "chain_too_long"]]);
   });
 });
+
+test.each(["start", "invoke"] as const)(
+  "step.%s starts 500 runs with one finish, and the others with the next one",
+  async (verb) => {
+    const world = await family(async ({ step }) => {
+      await Promise.all(Array.from({ length: 700 }, (_, nr) => step[verb]("audit", child, { nr })));
+    }, waiting);
+    const started = new Set<number>();
+    world.fate = async ({ what }): Promise<Fate> => {
+      if (what !== "finish_turns") return "passes";
+      const counted = "select count(*)::integer as runs from layover.run where workflow = 'child' and namespace = $1";
+      const { rows } = await database.pool.query<{ runs: number }>(counted, [world.namespace]);
+      for (const { runs } of rows) started.add(runs);
+      return "passes";
+    };
+    const run = await world.start(tested);
+    await world.settle();
+    expect(await world.get(run.runId)).toMatchObject({ status: verb === "start" ? "completed" : "waiting" });
+    expect([...started]).toEqual([0, 500, 700]);
+  },
+);
