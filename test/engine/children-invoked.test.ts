@@ -136,6 +136,32 @@ describe("step.invoke", () => {
     expect(await world.run(await world.start(tested))).toMatchObject({ result: "20 chain_too_long" });
   });
 
+  test.each([
+    ["invoke", "2"],
+    ["start", { runId: expect.any(String) }],
+  ] as const)(
+    "refuses the 10,001st run of a parent, by step.%s, and says how many it may start",
+    async (verb, first) => {
+      const world = await family(async ({ step }) => {
+        const started = await step[verb]("last", child, { nr: 1 });
+        try {
+          return await step[verb]("one too many", child, { nr: 2 });
+        } catch (error) {
+          if (!(error instanceof StepError)) throw error;
+          return { started, cause: error.cause };
+        }
+      });
+      const run = await world.start(tested);
+      await database.pool.query("update layover.run_state set children = 9999 where run_id = $1", [run.runId]);
+      const message = "the run has started 10000 runs, and may start no more";
+      expect(await world.run(run)).toMatchObject({
+        status: "completed",
+        result: { started: first, cause: { code: "too_many_children", message } },
+      });
+      expect(await childrenOf(world)).toHaveLength(1);
+    },
+  );
+
   test("works where two workflows invoke each other", async () => {
     const other = workflow({ name: "other", version: 1, input: z.object({ nr: z.number() }), output: z.string() });
     const world = await World.begin(database, {
