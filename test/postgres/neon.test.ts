@@ -195,6 +195,39 @@ describeEachPostgres(
       const batches = endpoint.bodies.filter((body) => JSON.stringify(body).includes("finish_once"));
       expect(batches).toMatchObject([{ queries: [{}, {}, {}] }, { queries: [{}, {}, {}] }, { queries: [{}, {}, {}] }]);
     });
+
+    test.each([
+      ["before another step", true],
+      ["that is the last step", false],
+    ])("finishes a transaction %s as ready, and claims nothing", async (_, isMore) => {
+      const booking = workflow({ name: "booking", version: 1 });
+      const bookingWorkflow = booking.handler(async ({ step }) => {
+        await step.transaction("book", async (db) => db.write("select 1"));
+        return isMore && (await step.run("ship", () => true));
+      });
+      const invocations: Promise<boolean>[] = [];
+      const dispatch: Dispatch = async (turns) => void invocations.push(engine.carryOut(turns));
+      const engine = new Engine({ calls, dispatch, registry: new Registry([bookingWorkflow]), host: aHastyHost() });
+      const client = new Client({ calls, dispatch, wake: async () => {}, openCallback: undefined });
+      const run = await client.start(booking);
+      for (const invocation of invocations) await invocation;
+
+      expect(await run.result()).toBe(isMore);
+      const [turn, ...others] = endpoint.bodies.flatMap(turnsFinishedOnce);
+      expect(turn).toMatchObject({ runId: run.runId, next: "ready", records: [{ path: "book" }] });
+      expect(turn).not.toHaveProperty("claim");
+      expect(others).toEqual([]);
+    });
   },
   { perTest: true },
 );
+
+/** The turns that a request finishes together with a transaction. */
+function turnsFinishedOnce(body: unknown): object[] {
+  const batch = z.object({ queries: z.array(z.object({ query: z.string(), params: z.array(z.unknown()) })) });
+  const call = z.object({ turn: z.looseObject({}) });
+  const { queries } = batch.safeParse(body).data ?? { queries: [] };
+  return queries
+    .filter(({ query }) => query.includes("finish_once"))
+    .map(({ params }) => call.parse(JSON.parse(String(params[0]))).turn);
+}
