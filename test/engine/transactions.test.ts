@@ -212,6 +212,18 @@ test("a body that takes longer than its timeout is rolled back, and writes nothi
   expect(await ledger.rows()).toEqual(["attempt 2"]);
 });
 
+test.each([
+  ["7s", { timeout: "7s" } as const],
+  ["1min", {}],
+])("a statement of a transaction may take as long as its step (%s)", async (limit, options) => {
+  const { view } = await play(
+    database,
+    ({ step }) => step.transaction("ask", async (db) => (await db.query("show statement_timeout")).rows, options),
+    { leaseMs: 5_000 },
+  );
+  expect(view.result).toEqual([{ statement_timeout: limit }]);
+});
+
 test("the isolation of a transaction is read committed, whatever the default of the role is", async () => {
   const { view } = await play(database, ({ step }) =>
     step.transaction("ask", async (db) => (await db.query("show transaction_isolation")).rows),

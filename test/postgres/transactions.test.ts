@@ -125,6 +125,17 @@ describe.each(answering)("a transaction by %s", (_, open) => {
   });
 });
 
+test.each([
+  ["node-postgres", "7s", () => database.query],
+  ["PGlite", "0", () => pglite(embedded)], // it is the process itself, and knows no such limit
+] as const)(
+  "the statement_timeout of a transaction by %s is %s where the step may take 7 s",
+  async (_, limit, open) => {
+    const { rows } = await transactOf(open())(7_000, (client) => client.query("show statement_timeout"));
+    expect(rows).toEqual([{ statement_timeout: limit }]);
+  },
+);
+
 // PGlite is the process itself, and knows no such limit.
 describe.each([
   ["node-postgres", () => database.query, { code: "57014" }],
