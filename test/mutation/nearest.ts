@@ -79,7 +79,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/closing-children-late races/signals-apart races/what-counts races/claims-read races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
+    "races/taken-signals races/closing-children-late races/signals-apart races/what-counts races/claims-read races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals races/children races/twice races/namespaces http/copied-database postgres/keys",
   ],
   [
     /^(answer_callback|takes_no_answer|expire_callbacks|read_answers)$/,

@@ -7,7 +7,7 @@ import { childOf, freshIds } from "./invoking.ts";
 import { aRecord, aRunAtWork, noon, Run, second, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, type Stage, stageOn } from "./stage.ts";
 
-/** Of a call that means all runs that are there: none has a later id. */
+/** The id of a call that means all runs: none has a later id. */
 const lastId = "ffffffff-ffff-7000-8000-000000000001";
 
 let ids = freshIds();

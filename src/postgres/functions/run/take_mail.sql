@@ -4,7 +4,7 @@ language plpgsql volatile as $$
 begin
   update layover.signal g set position = after + h.place, taken_epoch = take_mail.epoch
     from jsonb_array_elements(coalesce(records, '[]')) with ordinality as h (item, place)
-   where h.item ? 'signal' and g.run_id = run and g.number = (h.item->>'signal')::bigint;
+   where h.item ? 'signal' and g.run_id = run and g.number = (h.item->>'signal')::bigint and g.position is null;
   update layover.callback k set position = after + h.place
     from jsonb_array_elements(coalesce(records, '[]')) with ordinality as h (item, place)
    where h.item->>'kind' = 'callback' and h.item ? 'value'
