@@ -141,7 +141,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish|park)_/,
-    "engine/closing-kept races/beginnings races/made-inputs races/full-histories races/others-told races/undos-ending-children races/finishes-kept races/parks races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
+    "races/locked-turns engine/closing-kept races/beginnings races/made-inputs races/full-histories races/others-told races/undos-ending-children races/finishes-kept races/parks races/one-step races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/setbacks races/children races/families races/undos-closing races/undos-ending races/decoys races/laps races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,

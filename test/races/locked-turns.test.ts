@@ -46,6 +46,13 @@ describeSomePostgres(
       });
     });
 
+    test("a finish whose lease is another one's is told so, and waits for nobody", async () => {
+      const run = await aRunAtWork(stage);
+      await lock(run);
+      await stage.onlooker.query("set statement_timeout = '3s'");
+      expect(await run.finish(stage.onlooker, { token: "stranger", next: "ready" })).toEqual({ outcome: "superseded" });
+    });
+
     test("the claims of one call wait also where they are tried one by one: here for the first claim in a namespace", async () => {
       const [first, ...runs] = [await aRun(stage), await aRun(stage), await aRun(stage)];
       await stage.look("delete from layover.environment");
