@@ -103,7 +103,13 @@ export const ofRuns: readonly Explanation[] = [
   },
   {
     why: "Nobody is told of the end of a run that nobody waits for. The answer names the other runs that are ready by an empty list, which says the same as no list.",
-    mutants: ["finish_run: s.has_parent → true"],
+    mutants: ["finish_run: s.has_parent → true", "finish_run: s.has_parent → true (2)"],
+  },
+  {
+    why: "A run whose retry is taken back waits for nobody, so its finish has asked no run to end, and names the parent alone. No list says the same as an empty one.",
+    mutants: [
+      "finish_run: coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]') → coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb) (2)",
+    ],
   },
   {
     why: "A finish that is no more the run's finds no row when it is deferred. One that is, and saw less, has no end in time either way.",
