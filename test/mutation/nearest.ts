@@ -105,7 +105,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(children_of|find_open_child)$/, "races/open-children engine/repaired-children races/deletions-children"],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|untell_parent|kept_of_failed|keep_timeout|children_of_retry|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/ends-taken-back races/taken-back races/cancels-and-retries races/kept-signals races/namespaces races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/children-started races/forks races/restarts races/overlaps races/retries races/retried-parents races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/calls-again races/ends-taken-back races/taken-back races/cancels-and-retries races/kept-signals races/namespaces races/mail-given-back races/callbacks-alive races/stored-values races/decoys races/next-epochs races/children-started races/forks races/restarts races/overlaps races/retries races/retried-parents races/laps races/epochs engine/restarts engine/retries engine/taken-back-retries engine/retried-parents races/refusals races/deletions races/lock-order http/revocation client/repairs engine/repaired-children engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [
     /^(prune_runs|prune_walk|is_wanted_again|find_retention|delete_rows)$/,
@@ -145,7 +145,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
-    "races/demands races/rows-told races/cleanups races/families races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart engine/steps-between-attempts",
+    "races/ends-untaken races/demands races/rows-told races/cleanups races/families races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart engine/steps-between-attempts",
   ],
   [
     /^in_stretches$/,
