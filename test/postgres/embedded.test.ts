@@ -130,7 +130,7 @@ describe("a data folder", () => {
   test("whose first start was killed half-way is made anew", async () => {
     const { child } = run("embedded-writer.ts", folder);
     const isHalfWay = () => existsSync(join(folder, "postgres", "PG_VERSION"));
-    await expect.poll(isHalfWay, { timeout: 20_000, interval: 1 }).toBe(true);
+    await expect.poll(isHalfWay, { interval: 1 }).toBe(true);
     await kill(child);
     const { query } = await open();
     expect(await query("select 1 as one")).toEqual([{ one: 1 }]);
