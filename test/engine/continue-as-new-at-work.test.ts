@@ -1,4 +1,4 @@
-/** What is at work beside a handler when it continues as new: it belongs to the history that ends, and counts no more. */
+/** Steps that are at work when their run continues as new belong to the history that ends: their results count no more. */
 import { workflow } from "layover";
 import { expect, test } from "vitest";
 import * as z from "zod";
@@ -11,7 +11,7 @@ const minute = 60 * second;
 const leaseMs = 30 * second;
 const counting = workflow({ name: "counting", version: 1, input: z.object({ lap: z.number() }), output: z.string() });
 
-/** What the bodies of the first lap have told: that they have begun, were aborted, and have ended, and when. */
+/** Notes of the bodies of the first lap: when each began, was aborted and ended. */
 type Told = [what: string, time: number, reason?: unknown];
 
 test.each([0, 10])(

@@ -9,7 +9,7 @@ import type { Fate } from "./world-options.ts";
 const database = testDatabase();
 const last = 60;
 const tables = ["record", "attempt", "callback", "patch", "epoch", "signal", "pending"];
-/** What ticks do once an hour, whatever a run does. */
+/** Calls that ticks make once an hour, whatever a run does. */
 const hourly = ["note_deployment", "note_process", "prune_runs"];
 const looping = workflow({
   name: "looping",

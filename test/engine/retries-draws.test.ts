@@ -1,4 +1,4 @@
-/** What a run draws (`step.uuid`, `step.random`) before and after its retry: the seeds stay, since its last try may have worked. */
+/** A retried run draws the same values as before (`step.uuid`, `step.random`), since its last try may have had its effect under them. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { once } from "./failing.ts";

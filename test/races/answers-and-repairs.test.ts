@@ -31,7 +31,7 @@ describeSomePostgres("an answer to a callback", (database) => {
     (await stage.look("select epoch, status, has_mail from layover.run_state where run_id = $1", [run.id]))[0];
   const untaken = { epoch: 0, outcome: "resolved", value: "0true", position: null };
 
-  /** What the claim of this turn offers: the epochs and values of answers. Or why it fails. */
+  /** Claims this turn, and answers the epochs and values of the answers that it is offered, or the outcome if it is not claimed. */
   async function offered(run: Run, turn: number) {
     const turns = [run.toClaim({ turn, token: `turn ${turn}` })];
     const told = await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns });

@@ -38,7 +38,7 @@ describeSomePostgres("a finish that continues as new", (database) => {
   const recorded = { epoch: 0, position: 1, waits: ["b", "go"], records: ["0 b"] };
   const superseded = { outcome: "superseded" };
 
-  /** Nothing that its branch does counts any more. */
+  /** The branch "b" is of a history that has ended: its renewal and its result are refused. */
   async function expectWithoutBranch(run: Run) {
     expect(await run.renew(stage.onlooker, "b", { path: "b" })).toEqual(superseded);
     expect(await record(run, "b")(stage.onlooker)).toEqual(superseded);

@@ -4,7 +4,7 @@ import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRecord, aWaitFor } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-// In an epoch that is gone, each of a name of its own: the rules that are checked after each test compare all of a name.
+// The signals were taken in an epoch that is gone, and each has a name of its own, since the check after each test compares all of one name.
 describeSomePostgres("a run that has taken 5,000 signals", (database) => {
   const stage = stageOn(database);
 

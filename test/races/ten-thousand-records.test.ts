@@ -28,7 +28,7 @@ describeSomePostgres("a run with ten thousand records whose last step failed it"
     return run;
   }
 
-  /** What the newest epoch of a run has kept, and how many records it has. */
+  /** Answers how many records the newest epoch of a run has kept, and how many it has. */
   const keptOf = ({ id }: Pick<Run, "id">) =>
     stage.look(
       `select e.epoch, e.why, e.kept, t.last_position, (select count(*)::integer from layover.record h
