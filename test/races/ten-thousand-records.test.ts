@@ -5,7 +5,6 @@ import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRunAtWork, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-// This suite has a file of its own, so that its sessions are new (see ten-thousand-children.test.ts).
 describeSomePostgres("a run with ten thousand records whose last step failed it", (database) => {
   const stage = stageOn(database);
   const last = { path: "many", occurrence: 10_000 };

@@ -4,8 +4,10 @@
 --
 -- Answers the first 1,000 turns that may be claimed; the scheduler finds the others at the instant that was armed for them. Its caller has
 -- locked this run and the others with their rows (lock_families).
+--
+-- It reads rows by their key: a plan from a time of few runs would read all runs, for each of 10,000 children.
 create or replace function layover.leave_children(run uuid, records jsonb, armed jsonb, is_all boolean) returns json
-language plpgsql volatile as $$
+language plpgsql volatile set enable_seqscan = off as $$
 declare
   v_now    constant timestamptz := layover.now();
   v_others json;
