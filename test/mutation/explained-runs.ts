@@ -192,6 +192,10 @@ export const ofRuns: readonly Explanation[] = [
     mutants: ["move_leases: not gives_back → true (2)"],
   },
   {
+    why: "No branch has the path null: it finds none, and there is none that it must lock.",
+    mutants: ["lock_leased: path is not null → true"],
+  },
+  {
     why: "Costs time only: says of the run what it has said, and spares no loss of a lease that stands.",
     mutants: ["move_leases: i.path is not null → true (2)", "move_leases: not found → true (2)"],
   },

@@ -50,6 +50,15 @@ describeSomePostgres("a run that another one waits for", (database) => {
     expect(await parent.pending()).toEqual({});
   });
 
+  test("ends though somebody has locked a run that neither of them knows", async () => {
+    const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a")]);
+    const stranger = await aRunAtWork(stage);
+    await stage.hold("select from layover.run_state where run_id = $1 for update", [stranger.id]);
+    await stage.onlooker.query("set statement_timeout = '5s'");
+    expect(await ending(runs[0], "a")(stage.onlooker)).toMatchObject({ outcome: "finished" });
+    expect(await ends(stage, parent)).toEqual([["a", '0"a"']]);
+  });
+
   test("and another one both reach the parent if they end at the same time", async () => {
     const { parent, runs } = await aFamily(stage, [childOf(ids.one, "a"), childOf(ids.two, "b", { ordinal: 2 })]);
     await stage.collide({ first: ending(runs[0], "a"), second: ending(runs[1], "b") });

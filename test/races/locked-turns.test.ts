@@ -1,7 +1,21 @@
 /** Somebody's open transaction may hold the row of a run for an hour. The calls of a process then give up that run, and nothing else. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { describeSomePostgres } from "../postgres/database.ts";
-import { aFanOut, aRecord, aRun, aRunAtWork, at, minute, noon, type Run, terms, tokenOf } from "./runs.ts";
+import {
+  aDemand,
+  aFanOut,
+  aParkedRun,
+  aRecord,
+  aRun,
+  aRunAtWork,
+  at,
+  branches,
+  minute,
+  noon,
+  type Run,
+  terms,
+  tokenOf,
+} from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeSomePostgres(
@@ -110,18 +124,52 @@ describeSomePostgres(
         expect(await renew(stage.onlooker, turns)).toMatchObject([until, until, until]);
       });
 
-      test("leaves a branch that is locked, and one that says something of a run that is", async () => {
+      /** Branches of two runs, and two of one path. All have the token "a". */
+      async function namesakes() {
+        const demands = [...branches(["a"]), { ...aDemand("branch", "a", { ordinal: 2 }), occurrence: 2 }];
+        const runs = [await aParkedRun(stage, demands), await aParkedRun(stage, demands)] as const;
+        const places = runs.flatMap((run) => [1, 2].map((occurrence) => ({ run, place: { path: "a", occurrence } })));
+        const leases = places.map(({ run, place }) => leaseOf(run, "a", place));
+        for (const { run, place } of places) {
+          const turns = [{ ...run.toClaim({ token: "a" }), ...place }];
+          expect(await stage.onlooker.call("claim_turns", { ...terms, turns })).toMatchObject({
+            turns: [{ outcome: "claimed" }],
+          });
+        }
+        return { run: runs[0], leases };
+      }
+      const [isLocked, isRenewed, isGone] = ["locked", "renewed", "superseded"].map((outcome) => ({ outcome }));
+
+      test.each([1, 2])(
+        "leaves the branch that is locked, whose occurrence is %i, and no other one",
+        async (locked) => {
+          const { run, leases } = await namesakes();
+          await stage.hold("select from layover.pending where run_id = $1 and occurrence = $2 for update", [
+            run.id,
+            locked,
+          ]);
+          const told = locked === 1 ? [isLocked, isRenewed] : [isRenewed, isLocked];
+          expect(await renew(stage.onlooker, leases)).toMatchObject([...told, isRenewed, isRenewed]);
+        },
+      );
+
+      test.each([1, 2])(
+        "tells of the branch that is gone, whose occurrence is %i, and of no other one",
+        async (gone) => {
+          const { run, leases } = await namesakes();
+          await stage.look("delete from layover.pending where run_id = $1 and occurrence = $2", [run.id, gone]);
+          const told = gone === 1 ? [isGone, isRenewed] : [isRenewed, isGone];
+          expect(await renew(stage.onlooker, leases)).toMatchObject([...told, isRenewed, isRenewed]);
+        },
+      );
+
+      test("leaves a branch that says something of a run that is locked", async () => {
         const run = await aFanOut(stage, ["a", "b"]);
         const [a, b] = [leaseOf(run, "a", at("a")), leaseOf(run, "b", at("b"))];
-        const ofA = await stage.hold("select from layover.pending where run_id = $1 and path = 'a' for update", [
-          run.id,
-        ]);
-        expect(await renew(stage.onlooker, [a, b])).toMatchObject([{ outcome: "locked" }, { outcome: "renewed" }]);
-        await ofA.commit();
         await lock(run);
         const saying = { ...a, says: '0"packing"' };
-        expect(await renew(stage.onlooker, [saying, b])).toMatchObject([{ outcome: "locked" }, { outcome: "renewed" }]);
-        expect(await renew(stage.onlooker, [a, b])).toMatchObject([{ outcome: "renewed" }, { outcome: "renewed" }]);
+        expect(await renew(stage.onlooker, [saying, b])).toMatchObject([isLocked, isRenewed]);
+        expect(await renew(stage.onlooker, [a, b])).toMatchObject([isRenewed, isRenewed]);
       });
 
       test("tells at once of what is gone, or somebody else's", async () => {
