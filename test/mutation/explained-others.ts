@@ -212,6 +212,10 @@ export const ofOthers: readonly Explanation[] = [
     mutants: ["run_status: b.kind = 'branch' → true"],
   },
   {
+    why: "Costs time only: of a run that was never set back there is nothing to describe.",
+    mutants: ["diagnose: d.run_id in (select w.run_id from layover.setback w) → true"],
+  },
+  {
     why: "Only branches are claimed and dispatched by themselves: all others have counted nothing.",
     mutants: ["diagnose: b.kind = 'branch' → true"],
   },
