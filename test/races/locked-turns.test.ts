@@ -144,12 +144,14 @@ describeSomePostgres(
         "leaves the branch that is locked, whose occurrence is %i, and no other one",
         async (locked) => {
           const { run, leases } = await namesakes();
-          await stage.hold("select from layover.pending where run_id = $1 and occurrence = $2 for update", [
-            run.id,
-            locked,
-          ]);
+          const holder = await stage.hold(
+            "select from layover.pending where run_id = $1 and occurrence = $2 for update",
+            [run.id, locked],
+          );
           const told = locked === 1 ? [isLocked, isRenewed] : [isRenewed, isLocked];
           expect(await renew(stage.onlooker, leases)).toMatchObject([...told, isRenewed, isRenewed]);
+          await holder.commit();
+          expect(await renew(stage.onlooker, leases)).toMatchObject(leases.map(() => isRenewed));
         },
       );
 
